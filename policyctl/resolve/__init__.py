@@ -1,0 +1,1 @@
+"""Step 3: presets, defaults and overlays to frozen policies that know their origins."""

@@ -1,0 +1,525 @@
+"""The resolved policy: what lint, generate and explain read.
+
+Every class here is frozen and plain. Durations are seconds, rates are per second,
+ratios are 0 to 1, sizes are bytes. A pattern that is off is None. Every number that
+the language gives a default is filled in, so nobody downstream knows defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from policyctl.diagnostics import Span
+from policyctl.source.nodes import Document
+
+OriginKind = Literal["document", "preset", "environment", "default"]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a resolved value comes from.
+
+    ``label`` is what ``explain`` prints: the place in a file, ``preset http-client``,
+    ``environment staging`` or ``built-in default``. ``span`` is None for built-ins.
+    """
+
+    kind: OriginKind
+    label: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Measured latency in seconds; what was not measured is None."""
+
+    mean: float | None = None
+    p50: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OperationFacts:
+    """Facts of one operation: ``rate`` in first tries/s, ``callers`` in processes."""
+
+    rate: float | None = None
+    callers: int | None = None
+    latency: Latency | None = None
+    failure_ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFacts:
+    """A connection pool of the caller's process; seconds."""
+
+    max: int | None = None
+    acquire_timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheFacts:
+    """A cache in front of a service."""
+
+    hit_ratio: float | None = None
+    coalesced: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFacts:
+    """A layer between caller and callee that retries too (a mesh, an SDK)."""
+
+    name: str
+    max_attempts: int
+    retry_on_status: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AutoscaleFacts:
+    """What the service scales on and the target, a ratio or a count."""
+
+    metric: str
+    target: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReconnectFacts:
+    """How clients reconnect: seconds, and ``accept_rate`` in connections/s."""
+
+    delay: float | None = None
+    window: float | None = None
+    jitter: str | None = None
+    accept_rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceFacts:
+    """Facts of a service; None where nothing was stated."""
+
+    instances: int | None = None
+    workers: int | None = None
+    capacity: float | None = None
+    service_time: Latency | None = None
+    objective: float | None = None
+    as_of: str | None = None
+    source: str | None = None
+    pool: PoolFacts | None = None
+    shards: int | None = None
+    cache: CacheFacts | None = None
+    layers: tuple[LayerFacts, ...] = ()
+    autoscale: AutoscaleFacts | None = None
+    domain: str | None = None
+    reconnect: ReconnectFacts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptTimeout:
+    """The limit of one attempt, in seconds; ``argument`` is a keyword to pass it as."""
+
+    total: float | None
+    connect: float | None = None
+    first_item: float | None = None
+    idle: float | None = None
+    sync: Literal["thread", "cooperative"] = "thread"
+    argument: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetHeader:
+    """A header that carries a remaining budget, in seconds or milliseconds."""
+
+    name: str
+    unit: Literal["s", "ms"]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The limit of a whole call, in seconds; ``total`` None only inherits."""
+
+    total: float | None
+    inherit: bool
+    reserve: float
+    minimum: float
+    header: BudgetHeader | None
+
+
+@dataclass(frozen=True, slots=True)
+class Jitter:
+    """``none``, ``full``, ``equal``, ``decorrelated``, or ``ratio`` with its ratio."""
+
+    kind: Literal["none", "full", "equal", "decorrelated", "ratio"]
+    ratio: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Delay before retry i: min(max, initial x multiplier^(i-1)), then jitter."""
+
+    initial: float
+    multiplier: float
+    max: float | None
+    jitter: Jitter
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAfter:
+    """Honour the server's hint up to ``max`` seconds (None: no bound but the budget)."""
+
+    max: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RetryBudget:
+    """Retries as a share of first tries; ``floor`` is retries/s, ``burst`` a count."""
+
+    ratio: float
+    refill: Literal["success", "request"]
+    floor: float
+    burst: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """``max_attempts`` counts the first attempt; None is unlimited."""
+
+    max_attempts: int | None
+    backoff: Backoff
+    retry_on: tuple[str, ...]
+    never_retry_on: tuple[str, ...]
+    retry_on_status: tuple[str, ...]
+    never_retry_on_status: tuple[str, ...]
+    retry_if: str | None
+    retry_if_result: str | None
+    retry_after: RetryAfter | None
+    budget: RetryBudget | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How long a breaker stays open, in seconds; growth and jitter per reopening."""
+
+    initial: float
+    multiplier: float
+    max: float | None
+    jitter: float
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A rolling window: ``seconds`` or ``calls``, exactly one of them set."""
+
+    seconds: float | None = None
+    calls: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCall:
+    """A call over ``after`` seconds is slow; ``ratio`` of the window opens."""
+
+    after: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitBreaker:
+    """Either threshold may be None, but not all of the three trip rules."""
+
+    failure_threshold: int | None
+    failure_ratio: float | None
+    slow_call: SlowCall | None
+    window: Window
+    minimum_calls: int
+    recovery_timeout: Recovery
+    half_open_max_calls: int
+    half_open_max_wait: float
+    success_threshold: int
+    record_on: tuple[str, ...]
+    ignore_on: tuple[str, ...]
+    record_on_status: tuple[str, ...]
+    ignore_on_status: tuple[str, ...]
+    record_if_result: str | None
+    scope: str
+    max_keys: int
+    store: Literal["memory", "redis"]
+    mode: Literal["enforce", "observe", "forced_open", "disabled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bulkhead:
+    """At most ``max_concurrent`` attempts at once; others wait ``max_wait`` seconds."""
+
+    max_concurrent: int
+    max_queue: int
+    max_wait: float
+    scope: str = "operation"
+    max_keys: int = 1000
+    mode: Literal["enforce", "observe", "disabled"] = "enforce"
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """A token bucket of ``rate`` attempts/s and ``burst`` tokens."""
+
+    rate: float
+    burst: int
+    max_wait: float
+    store: Literal["memory", "redis"] = "memory"
+    mode: Literal["enforce", "observe", "disabled"] = "enforce"
+
+
+@dataclass(frozen=True, slots=True)
+class Hedge:
+    """Start another attempt after ``delay`` seconds; ``budget`` is a ratio."""
+
+    delay: float
+    max_hedges: int
+    budget: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """One of three forms; ``value`` counts only when ``kind`` is ``value``."""
+
+    kind: Literal["value", "call", "operation"]
+    value: Any
+    call: str | None
+    operation: str | None
+    fallback_on: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """The callee gets the key in a header or a keyword argument; one of them is set."""
+
+    header: str | None = None
+    argument: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Idempotency:
+    """Key paths or a callable; ttl and in_progress in seconds."""
+
+    key: tuple[str, ...]
+    key_call: str | None
+    forward: Forward | None
+    ttl: float
+    in_progress: float | None
+    on_conflict: Literal["wait", "reject"]
+    store: Literal["memory", "sqlite", "redis"]
+    path: str | None
+    codec: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An edge of the call graph: the caller makes ``per_request`` calls to ``to``.
+
+    ``policy`` holds the caller's own settings for the callee's operation when the
+    edge has an ``override``; otherwise the callee's operation applies.
+    """
+
+    to: str
+    service: str
+    operation: str
+    per_request: float
+    mode: Literal["sequential", "parallel", "detached"]
+    policy: Operation | None
+    path: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation with every block resolved; an absent block is None."""
+
+    service: str
+    name: str
+    span: Span
+    path: str
+    document: Document
+    kind: Literal["unary", "stream"] = "unary"
+    idempotent: bool | None = None
+    transport: Literal["http", "grpc", "sql", "redis", "local"] | None = None
+    target: str | None = None
+    description: str | None = None
+    facts: OperationFacts = OperationFacts()
+    attempt_timeout: AttemptTimeout | None = None
+    budget: Budget | None = None
+    retry: Retry | None = None
+    circuit_breaker: CircuitBreaker | None = None
+    bulkhead: Bulkhead | None = None
+    rate_limit: RateLimit | None = None
+    hedge: Hedge | None = None
+    fallback: Fallback | None = None
+    idempotency: Idempotency | None = None
+    calls: tuple[Call, ...] = ()
+    origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
+
+    @property
+    def id(self) -> str:
+        """``service.operation``."""
+        return f"{self.service}.{self.name}"
+
+    def origin(self, path: str) -> Origin:
+        """Where the value at a dotted path comes from, for example ``retry.backoff``.
+
+        The nearest recorded ancestor answers for what has no origin of its own; the
+        operation's key answers for what is absent altogether.
+        """
+        while path:
+            found = self.origins.get(path)
+            if found is not None:
+                return found
+            path = path.rpartition(".")[0]
+        return Origin("document", str(self.span), self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class InboundBudget:
+    """Seconds: what a request without a header gets, and the most it may ask for."""
+
+    default: float | None
+    max: float | None
+    header: BudgetHeader | None
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """Protection of a service as a server."""
+
+    bulkhead: Bulkhead | None = None
+    rate_limit: RateLimit | None = None
+    budget: InboundBudget | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Redelivery:
+    """Back-off between deliveries of one item; seconds."""
+
+    initial: float
+    multiplier: float
+    max: float | None
+    jitter: Jitter
+
+
+@dataclass(frozen=True, slots=True)
+class Consume:
+    """A worker that hands items to an operation (``service.operation``)."""
+
+    operation: str
+    concurrency: int
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A worker that sends items in batches; interval and drain in seconds."""
+
+    operation: str
+    batch: int
+    interval: float
+    drain: float
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A bounded queue; sizes in items and bytes, times in seconds."""
+
+    service: str
+    name: str
+    span: Span
+    path: str
+    store: Literal["sqlite", "redis", "external"]
+    file: str | None
+    key: str | None
+    url_env: str | None
+    payload: str | None
+    codec: str
+    max_size: int
+    max_bytes: int | None
+    max_age: float | None
+    warn_at: float
+    overflow: Literal["reject", "dead_letter", "drop_oldest"]
+    lease: float
+    max_deliveries: int | None
+    redelivery: Redelivery
+    dead_letter_max_size: int | None
+    order_by: str | None
+    consume: Consume | None
+    upload: Upload | None
+    origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """Which sinks a service wants; None is off; ``heartbeat`` in seconds."""
+
+    metrics: str | None = None
+    traces: str | None = None
+    logs: str | None = None
+    heartbeat: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One service document after resolution."""
+
+    name: str
+    document: Document
+    span: Span
+    owner: str | None
+    description: str | None
+    service_class: Literal["online", "batch", "control_loop"]
+    critical: bool
+    target: str | None
+    redis_url_env: str | None
+    facts: ServiceFacts
+    operations: Mapping[str, Operation]
+    calls: tuple[Call, ...]
+    inbound: Inbound | None
+    queues: Mapping[str, Queue]
+    telemetry: Telemetry
+    ignores: tuple[Ignore, ...]
+    origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
+    extends: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The file that the service is declared in, as shown to people."""
+        return self.document.source.path
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore:
+    """An entry of a document's ``ignore:`` list. ``until`` is an ISO date."""
+
+    rule: str
+    at: str | None
+    reason: str | None
+    until: str | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """All services of one run, by name, in the order of their files.
+
+    ``reported`` names the services that the user asked about; others are context.
+    ``documents`` are all parsed documents, presets included.
+    """
+
+    services: Mapping[str, Service]
+    documents: tuple[Document, ...] = ()
+    environment: str | None = None
+    reported: frozenset[str] = frozenset()
+
+    def operations(self) -> Iterator[Operation]:
+        """Every operation of every service, edges with an override not included."""
+        for service in self.services.values():
+            yield from service.operations.values()
+
+    def find_operation(self, name: str) -> Operation | None:
+        """The operation called ``service.operation``, or None."""
+        service_name, _, operation = name.partition(".")
+        service = self.services.get(service_name)
+        return None if service is None else service.operations.get(operation)

@@ -1,0 +1,151 @@
+"""The located document: what the reader builds and every later step points into."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from policyctl.diagnostics import Span
+
+PathPart = str | int
+NodePath = tuple[PathPart, ...]
+
+
+@dataclass(slots=True)
+class Source:
+    """One file's decoded text and what is needed to turn offsets into places."""
+
+    path: str
+    text: str
+    has_bom: bool = False
+    line_starts: list[int] = field(default_factory=list[int])
+
+    def span(self, start: int, end: int) -> Span:
+        """The span of the characters ``start`` to ``end`` (exclusive)."""
+        line = bisect_right(self.line_starts, start)
+        end_line = bisect_right(self.line_starts, end)
+        return Span(
+            self.path,
+            line,
+            start - self.line_starts[line - 1] + 1,
+            end_line,
+            end - self.line_starts[end_line - 1] + 1,
+            start,
+            end,
+        )
+
+
+@dataclass(slots=True, eq=False)
+class ScalarNode:
+    """A scalar: the value by the YAML 1.2 core schema, and how it was written.
+
+    ``style`` is ``plain``, ``single``, ``double``, ``literal`` or ``folded``; ``text``
+    is the content as a string whatever the value's type.
+    """
+
+    start: int
+    end: int
+    value: str | int | float | bool | None
+    text: str
+    style: str = "plain"
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One key and value of a mapping; ``merged`` when it came through ``<<``."""
+
+    key: ScalarNode
+    value: Node
+    merged: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class MappingNode:
+    """A mapping; keys are unique strings, in the order of the file."""
+
+    start: int
+    end: int
+    flow: bool = False
+    entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
+
+    def get(self, key: str) -> Node | None:
+        """The value under ``key``, or None."""
+        entry = self.entries.get(key)
+        return None if entry is None else entry.value
+
+
+@dataclass(slots=True, eq=False)
+class SequenceNode:
+    """A sequence and its items in order."""
+
+    start: int
+    end: int
+    flow: bool = False
+    items: list[Node] = field(default_factory=list["Node"])
+
+
+Node = ScalarNode | MappingNode | SequenceNode
+
+
+@dataclass(slots=True)
+class Comment:
+    """A comment, from its ``#`` to the end of the line."""
+
+    start: int
+    end: int
+    text: str
+    own_line: bool
+
+
+@dataclass(slots=True)
+class Document:
+    """One YAML document of a file. ``index`` counts the documents of the file from 0."""
+
+    source: Source
+    root: Node
+    index: int = 0
+    comments: list[Comment] = field(default_factory=list[Comment])
+
+    def span(self, node: Node) -> Span:
+        """The span of a node's own text."""
+        return self.source.span(node.start, node.end)
+
+    def walk(self, path: NodePath) -> Iterator[tuple[PathPart, ScalarNode | None, Node]]:
+        """Yield (part, key node if any, value node) along ``path`` as far as it exists."""
+        node = self.root
+        for part in path:
+            if isinstance(node, MappingNode) and isinstance(part, str):
+                entry = node.entries.get(part)
+                if entry is None:
+                    return
+                node = entry.value
+                yield part, entry.key, node
+            elif isinstance(node, SequenceNode) and isinstance(part, int):
+                if not 0 <= part < len(node.items):
+                    return
+                node = node.items[part]
+                yield part, None, node
+            else:
+                return
+
+    def locate(self, path: NodePath) -> Span:
+        """The span of the value at ``path``, or of its nearest existing ancestor.
+
+        For a block value (a mapping or sequence in block style) the span of its key is
+        returned, since that is the place a reader looks for.
+        """
+        found_key: ScalarNode | None = None
+        found: Node = self.root
+        for _part, key, node in self.walk(path):
+            found_key, found = key, node
+        if found_key is not None and not isinstance(found, ScalarNode) and not found.flow:
+            return self.span(found_key)
+        return self.span(found)
+
+    def locate_key(self, path: NodePath) -> Span:
+        """The span of the key at ``path`` (of the item for a sequence index)."""
+        found: Node = self.root
+        for _part, key, node in self.walk(path):
+            found = node if key is None else key
+        return self.span(found)
