@@ -1,0 +1,148 @@
+"""Settings on their way to resolution: nested blocks whose leaves know their layer.
+
+Trees are never changed in place, so a preset wrapped once is shared by every
+operation that extends it, and merging copies only the blocks it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from policyctl.diagnostics import Span
+from policyctl.resolve.policy import Origin, OriginKind
+from policyctl.source.nodes import Document, NodePath
+
+OFF: Final = "off"
+
+# Mappings that are one value: a fallback's value is user data, and a jitter's two
+# fields make sense only together.
+_OPAQUE: Final = frozenset(
+    {("fallback", "value"), ("backoff", "jitter"), ("redelivery", "jitter")}
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """One part of one document that contributes settings.
+
+    ``prefix`` is the node path of that part, so that the place of a setting is the
+    prefix followed by the setting's own path. ``name`` is the preset's or the
+    environment's name. A layer without a document holds built-in defaults.
+    """
+
+    kind: OriginKind
+    document: Document | None = None
+    prefix: NodePath = ()
+    name: str = ""
+
+    def origin(self, path: NodePath) -> Origin:
+        """Where the setting at ``path`` below this layer comes from."""
+        span = self.span(path)
+        if span is None:
+            return BUILT_IN
+        label = str(span) if self.kind == "document" else f"{self.kind} {self.name}"
+        return Origin(self.kind, label, span)
+
+    def span(self, path: NodePath) -> Span | None:
+        """The place of the setting at ``path``; None for built-in defaults."""
+        if self.document is None:
+            return None
+        return self.document.locate((*self.prefix, *path))
+
+
+BUILT_IN: Final = Origin("default", "built-in default")
+DEFAULT: Final = Layer("default")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A scalar, a list or the word ``off``, and the layer that set it."""
+
+    value: Any
+    layer: Layer = DEFAULT
+
+    @property
+    def off(self) -> bool:
+        """Whether the setting is switched off."""
+        return bool(self.value == OFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A mapping of settings; ``layer`` is the last one that mentioned it."""
+
+    entries: Mapping[str, Node]
+    layer: Layer = DEFAULT
+
+    def get(self, key: str) -> Any:
+        """The value of a leaf; None where it is absent, off, or a block."""
+        node = self.entries.get(key)
+        if type(node) is Leaf and node.value != OFF:
+            return node.value
+        return None
+
+    def block(self, key: str) -> Block | None:
+        """The block under ``key``; None where it is absent, off, or a leaf."""
+        node = self.entries.get(key)
+        return node if type(node) is Block else None
+
+    def has(self, key: str) -> bool:
+        """Whether ``key`` is present and not off."""
+        node = self.entries.get(key)
+        return node is not None and not (type(node) is Leaf and node.off)
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """A list of words as a tuple; empty where it is absent or off."""
+        value = self.get(key)
+        return () if value is None else tuple(value)
+
+    def find(self, path: NodePath) -> Node | None:
+        """The node at ``path``, or None."""
+        node: Node = self
+        for part in path:
+            found = node.entries.get(str(part)) if type(node) is Block else None
+            if found is None:
+                return None
+            node = found
+        return node
+
+    def origin(self, path: NodePath) -> Origin:
+        """Where the node at ``path`` comes from; for an absent one, its parent."""
+        for length in range(len(path), 0, -1):
+            node = self.find(path[:length])
+            if node is not None:
+                return node.layer.origin(path[:length])
+        return self.layer.origin(())
+
+
+Node = Leaf | Block
+EMPTY: Final = Block({})
+
+
+def wrap(data: Mapping[str, Any], layer: Layer, name: str = "") -> Block:
+    """Turn a long-form dictionary into a tree whose leaves all point to ``layer``."""
+    entries: dict[str, Node] = {}
+    for key, value in data.items():
+        if isinstance(value, dict) and (name, key) not in _OPAQUE:
+            entries[key] = wrap(value, layer, key)
+        else:
+            entries[key] = Leaf(value, layer)
+    return Block(entries, layer)
+
+
+def plain(node: Node) -> Any:
+    """Return the tree as nested dictionaries, without layers."""
+    if isinstance(node, Leaf):
+        return node.value
+    return {key: plain(child) for key, child in node.entries.items()}
+
+
+def walk(block: Block, path: NodePath = ()) -> Iterator[tuple[NodePath, Node]]:
+    """Yield every node below ``block`` with its path, parents before children."""
+    for key, node in block.entries.items():
+        here = (*path, key)
+        yield here, node
+        if isinstance(node, Block):
+            yield from walk(node, here)
