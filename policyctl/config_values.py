@@ -1,0 +1,176 @@
+"""What each key of the configuration takes, and the messages for what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from policyctl.diagnostics import Severity
+
+Threshold = int | float | str | bool
+
+
+class InvalidSetting(Exception):
+    """A value that a key does not take; the text says what it takes.
+
+    ``path`` leads from the key to the part that is wrong.
+    """
+
+    def __init__(self, message: str, help: str | None = None, *path: str) -> None:
+        super().__init__(message)
+        self.help = help
+        self.path = path
+
+
+def shown(value: object) -> str:
+    """A TOML value as it would be written, shortened."""
+    text = (
+        {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
+    )
+    text = text or (f'"{value}"' if isinstance(value, str) else repr(value))
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidSetting(f"{key} = {shown(value)} is not a text")
+    if "\0" in value:
+        raise InvalidSetting(f"{key} holds a NUL character")
+    return value
+
+
+def _texts(key: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise InvalidSetting(
+            f"{key} is a text, not a list of texts", f"write {key} = [{shown(value)}]"
+        )
+    if not isinstance(value, list):
+        raise InvalidSetting(f"{key} = {shown(value)} is not a list of texts")
+    items = cast("list[object]", value)
+    return tuple(_text(f"{key}[{index}]", item) for index, item in enumerate(items))
+
+
+def _some_texts(key: str, value: object) -> tuple[str, ...]:
+    found = _texts(key, value)
+    if not found:
+        raise InvalidSetting(f"{key} is empty", "name at least one folder or file")
+    return found
+
+
+def _package(key: str, value: object) -> str:
+    from keyword import iskeyword
+
+    name = _text(key, value)
+    for part in name.split("."):
+        if not part.isidentifier() or iskeyword(part):
+            raise InvalidSetting(
+                f"{key} = {shown(name)} is not the name of a Python package",
+                "use names of letters, digits and _ joined by dots, "
+                "for example acme.resilience",
+            )
+    return name
+
+
+def _severity(key: str, value: object) -> Severity:
+    try:
+        return Severity.parse(value if isinstance(value, str) else "")
+    except ValueError:
+        raise InvalidSetting(
+            f"{key} = {shown(value)} is not one of error, warning, info"
+        ) from None
+
+
+def table_of(key: str, value: object) -> dict[str, Any]:
+    """Return ``value`` if it is a TOML table.
+
+    Raises:
+        InvalidSetting: it is something else.
+    """
+    if not isinstance(value, dict):
+        raise InvalidSetting(f"{key} = {shown(value)} is not a table")
+    return cast("dict[str, Any]", value)
+
+
+def _severities(key: str, value: object) -> dict[str, Severity]:
+    found: dict[str, Severity] = {}
+    for rule, level in table_of(key, value).items():
+        try:
+            found[rule] = _severity(rule, level)
+        except InvalidSetting as error:
+            raise InvalidSetting(str(error), error.help, rule) from None
+    return found
+
+
+def _thresholds(key: str, value: object) -> dict[str, dict[str, Threshold]]:
+    found: dict[str, dict[str, Threshold]] = {}
+    for rule, settings in table_of(key, value).items():
+        if not isinstance(settings, dict):
+            raise InvalidSetting(
+                f"{key}.{rule} = {shown(settings)} is not a table of thresholds",
+                f"write [{key}.{rule}] and below it NAME = VALUE",
+                rule,
+            )
+        thresholds = cast("dict[str, Any]", settings)
+        for name, number in thresholds.items():
+            if not isinstance(number, int | float | str):
+                message = f"{name} = {shown(number)} is not a number or a text"
+                raise InvalidSetting(message, None, rule, name)
+        found[rule] = thresholds
+    return found
+
+
+def _runtime(key: str, value: object) -> str:
+    if value == "bundled":
+        raise InvalidSetting(
+            'runtime = "bundled" is not built yet',
+            'remove the key, or write runtime = "library"',
+        )
+    if value != "library":
+        raise InvalidSetting(f'{key} = {shown(value)} is not "library"')
+    return "library"
+
+
+def _later(key: str, value: object) -> str:
+    raise InvalidSetting(f"{key} is not built yet", "remove the key")
+
+
+PARSERS: dict[str, Callable[[str, object], Any]] = {
+    "policies": _some_texts,
+    "output": _text,
+    "package": _package,
+    "environment": _text,
+    "target-python": _later,
+    "select": _texts,
+    "ignore": _texts,
+    "severity": _severities,
+    "fail-on": _severity,
+    "thresholds": _thresholds,
+    "unsuppressible": _texts,
+    "exclude": _texts,
+    "generate-exclude": _texts,
+    "rules": _later,
+    "templates": _later,
+    "runtime": _runtime,
+}
+_NOT_BUILT = {key for key, parser in PARSERS.items() if parser in (_later, _runtime)}
+
+
+def setting_names() -> tuple[str, ...]:
+    """The keys that a configuration may hold, as they are written."""
+    return tuple(key for key in PARSERS if key not in _NOT_BUILT)
+
+
+def package_of(output: str) -> str:
+    """The import name that an output folder gives its package.
+
+    Raises:
+        ValueError: the folder's name is not a Python identifier.
+    """
+    name = Path(output).name
+    try:
+        return _package("package", name)
+    except InvalidSetting:
+        raise ValueError(
+            f"the output folder {shown(output)} does not name a Python package"
+        ) from None
