@@ -91,7 +91,7 @@ def parse_duration(text: str, *, maximum: float | None = MAX_DURATION) -> float:
                 "write the fraction in the last part alone, for example 1m1.5s",
             )
         last = _ORDER[unit]
-        scale = 10 ** len(fraction)
+        scale = _tens(len(fraction))
         total = total * scale + int(whole + fraction) * _MICROSECONDS[unit]
     seconds = total / (scale * 1_000_000)
     if maximum is not None and seconds > maximum:
@@ -146,17 +146,21 @@ def format_duration(seconds: float) -> str:
 
 
 def _long_duration(digits: int, exponent: int) -> str:
-    whole = digits * 10**exponent if exponent >= 0 else digits // 10**-exponent
-    rest = 0 if exponent >= 0 else digits % 10**-exponent
+    whole = digits * _tens(exponent) if exponent >= 0 else digits // _tens(-exponent)
+    rest = 0 if exponent >= 0 else digits % _tens(-exponent)
     parts: list[str] = []
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
         count, whole = divmod(whole, size)
         if count:
             parts.append(f"{count}{unit}")
     if whole or rest:
-        scaled = whole * 10**-exponent + rest if rest else whole
+        scaled = whole * _tens(-exponent) + rest if rest else whole
         parts.append(_plain(scaled, exponent if rest else 0) + "s")
     return "".join(parts)
+
+
+def _tens(power: int) -> int:
+    return int("1" + "0" * power)
 
 
 def _decimal(number: float) -> tuple[int, int]:
@@ -171,7 +175,7 @@ def _decimal(number: float) -> tuple[int, int]:
 def _plain(digits: int, exponent: int) -> str:
     """The decimal text of digits x 10^exponent, without exponent or idle zeros."""
     if exponent >= 0:
-        return str(digits * 10**exponent)
+        return str(digits * _tens(exponent))
     text = str(digits).rjust(-exponent + 1, "0")
     return (text[:exponent] + "." + text[exponent:]).rstrip("0").rstrip(".")
 
@@ -193,7 +197,7 @@ def parse_rate(text: str) -> float:
             f"{quote(text)} is not a rate", "write for example 40/s, 600/m or 10/h"
         )
     whole, fraction, per = match.group(1), match.group(2) or "", match.group(3)
-    rate = int(whole + fraction) / (10 ** len(fraction) * _PER[per])
+    rate = int(whole + fraction) / (_tens(len(fraction)) * _PER[per])
     if rate > MAX_RATE:
         raise UnitError(
             f"{quote(text)} is over a billion per second", "write at most 1000000000/s"
@@ -229,7 +233,7 @@ def parse_ratio(text: str) -> float:
         raise UnitError(f"{quote(text)} is not a ratio", "write for example 50% or 0.5")
     whole, fraction = match.group(1), match.group(2) or ""
     percent = 100 if bare != text else 1
-    ratio = int(whole + fraction) / (10 ** len(fraction) * percent)
+    ratio = int(whole + fraction) / (_tens(len(fraction)) * percent)
     if ratio > 1:
         raise _over_one(text, ratio, percent == 100)
     return ratio
@@ -282,7 +286,7 @@ def parse_size(text: str) -> int:
     if match is None:
         raise _no_size(text)
     whole, fraction, unit = match.group(1), match.group(2) or "", match.group(3)
-    size, rest = divmod(int(whole + fraction) * _SIZES[unit], 10 ** len(fraction))
+    size, rest = divmod(int(whole + fraction) * _SIZES[unit], _tens(len(fraction)))
     if rest:
         raise UnitError(
             f"{quote(text)} is not a whole number of bytes", "write for example 512KiB"

@@ -1,0 +1,1 @@
+"""Value checks in plain Python, shared by the model and the runtime."""
