@@ -13,13 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from inspect import Signature
-    from typing import Any, Self, cast, dataclass_transform
+    from typing import Any, Self, dataclass_transform
 
     Check = Callable[[str, Any], Any]
 else:
-
-    def cast(_, value):
-        return value
 
     def dataclass_transform(**_):
         return lambda cls: cls
@@ -270,10 +267,10 @@ def words(path: str, value: Any) -> tuple[str, ...]:
     return tuple(text(path, item) for item in _items(path, value))
 
 
-def _items(path: str, value: Any) -> tuple[Any, ...]:
+def _items(path: str, value: tuple[Any, ...]) -> tuple[Any, ...]:
     if not isinstance(value, tuple):
         raise refuse(path, f"{value!r} is not a tuple")
-    return cast("tuple[Any, ...]", value)
+    return value
 
 
 def instance(*classes: type) -> Check:
