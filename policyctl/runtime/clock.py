@@ -51,3 +51,8 @@ class Clock:
 
 CLOCK = Clock()
 """The clock of this process."""
+
+
+def monotonic() -> float:
+    """Seconds of the process's clock, which only goes forward."""
+    return CLOCK.now()
