@@ -294,3 +294,20 @@ def _derive_package(
 
 def _by_place(finding: Diagnostic) -> tuple[int, int]:
     return (finding.span.line, finding.span.column)
+
+
+def settings_of(config: Config) -> dict[str, Any]:
+    """The effective values in the form and order of the file, ready for JSON or TOML."""
+
+    def plain(value: object) -> object:
+        if isinstance(value, Severity):
+            return value.label
+        if isinstance(value, tuple):
+            return list(value)
+        if isinstance(value, Mapping):
+            return {key: plain(item) for key, item in value.items()}
+        return value
+
+    return {
+        key: plain(getattr(config, key.replace("-", "_"))) for key in setting_names()
+    }

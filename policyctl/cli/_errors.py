@@ -1,0 +1,55 @@
+"""Errors that end a command with exit code 2, and what is said about them."""
+
+from __future__ import annotations
+
+import os
+
+_REPORT = "this is a defect of policyctl; POLICYCTL_DEBUG=1 shows the traceback to report it with"
+
+
+class CommandError(Exception):
+    """The command cannot do its job; the text says why, ``help`` what to change."""
+
+    def __init__(self, message: str, help: str | None = None) -> None:
+        super().__init__(message)
+        self.help = help
+
+
+class UsageError(CommandError):
+    """The command line itself is wrong."""
+
+
+def describe(error: Exception) -> tuple[str, str | None]:
+    """The message and the help line for an error that ended a command.
+
+    Of an internal error only its kind and place are told: its text may hold what was
+    being worked on.
+    """
+    if isinstance(error, CommandError):
+        return str(error), error.help
+    if isinstance(error, OSError) and (error.strerror or error.filename):
+        return _system_error(error), None
+    place = _place(error)
+    kind = type(error).__name__
+    return f"internal error: {kind}{place}", _REPORT
+
+
+def _system_error(error: OSError) -> str:
+    """``path: reason`` for an error of the operating system."""
+    reason = error.strerror or type(error).__name__
+    reason = reason[:1].lower() + reason[1:]
+    if error.filename is None:
+        return reason
+    return f"{os.fsdecode(error.filename)}: {reason}"
+
+
+def _place(error: Exception) -> str:
+    """`` in module:line`` of our own code that raised, if it was ours."""
+    found = ""
+    step = error.__traceback__
+    while step is not None:
+        module = str(step.tb_frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] == "policyctl":
+            found = f" in {module}:{step.tb_lineno}"
+        step = step.tb_next
+    return found

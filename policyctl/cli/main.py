@@ -1,0 +1,31 @@
+"""The entry point of the ``policyctl`` command; ``--version`` is answered at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run the command line on ``argv`` (default: of the process); return the exit code.
+
+    Whatever happens becomes a message and a code, see ``_exit.py``.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments in (["--version"], ["-V"]):
+        return _print_version()
+    from policyctl.cli._run import run
+
+    return run(arguments)
+
+
+def _print_version() -> int:
+    """Print the version with as few imports as can be."""
+    from policyctl._version import __version__
+
+    try:
+        print(f"policyctl {__version__}", flush=True)  # noqa: T201
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
