@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from policyctl.config_values import (
     PARSERS,
@@ -299,15 +299,18 @@ def _by_place(finding: Diagnostic) -> tuple[int, int]:
 def settings_of(config: Config) -> dict[str, Any]:
     """The effective values in the form and order of the file, ready for JSON or TOML."""
 
-    def plain(value: object) -> object:
-        if isinstance(value, Severity):
-            return value.label
-        if isinstance(value, tuple):
-            return list(value)
-        if isinstance(value, Mapping):
-            return {key: plain(item) for key, item in value.items()}
-        return value
-
     return {
-        key: plain(getattr(config, key.replace("-", "_"))) for key in setting_names()
+        key: _plain(getattr(config, key.replace("-", "_"))) for key in setting_names()
     }
+
+
+def _plain(value: Any) -> Any:
+    """A value of a setting in the types that TOML and JSON have."""
+    if isinstance(value, Severity):
+        return value.label
+    if isinstance(value, tuple):
+        return [_plain(item) for item in cast("tuple[object, ...]", value)]
+    if isinstance(value, Mapping):
+        table = cast("Mapping[str, object]", value)
+        return {key: _plain(item) for key, item in table.items()}
+    return value

@@ -68,6 +68,11 @@ def _root(
 
         typer.echo(f"policyctl {__version__}")
         raise typer.Exit(0)
+    help_unless_command(context)
+
+
+def help_unless_command(context: typer.Context) -> None:
+    """Print the help of a group that was called without a command, and exit 2."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)
@@ -94,7 +99,7 @@ def invoke(arguments: list[str]) -> int:
             standalone_mode=False,
         )
     except _ClickException as error:
-        raise _usage_error(error, asked) from None
+        raise _usage_error(error) from None
     except typer.Abort:
         raise KeyboardInterrupt from None
     return code if isinstance(code, int) else 0
@@ -114,10 +119,11 @@ def _unknown_command(asked: str, names: tuple[str, ...]) -> UsageError:
     return UsageError(f"there is no command {asked}", help)
 
 
-def _usage_error(error: Exception, asked: str | None) -> UsageError:
+def _usage_error(error: Exception) -> UsageError:
     """Typer's own error in our words."""
     formatted: str = getattr(error, "format_message", lambda: str(error))()
     message = formatted.strip().rstrip(".")
-    where = f"policyctl {asked}" if asked else "policyctl"
     message = message[:1].lower() + message[1:]
+    context: typer.Context | None = getattr(error, "ctx", None)
+    where = context.command_path if context is not None else "policyctl"
     return UsageError(message, f"{where} --help lists what it takes")

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from policyctl.cli._app import help_unless_command
 from policyctl.cli._console import console
 
 if TYPE_CHECKING:
     from policyctl.config import Config
 
-app = typer.Typer(no_args_is_help=True, help="Show the effective configuration.")
+app = typer.Typer(rich_markup_mode=None)
 
 
 class Format(StrEnum):
@@ -24,9 +25,10 @@ class Format(StrEnum):
     json = "json"
 
 
-@app.callback()
-def _group() -> None:
+@app.callback(invoke_without_command=True)
+def _group(context: typer.Context) -> None:
     """Show the effective configuration."""
+    help_unless_command(context)
 
 
 @app.command()
