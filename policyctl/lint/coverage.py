@@ -1,0 +1,65 @@
+"""What lint could not look at, and which facts would let it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Skipped:
+    """A rule that could not decide for want of one fact (its dotted policy path)."""
+
+    fact: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Which rules ran, and what each missing fact would unlock.
+
+    Attributes:
+        ran: codes of all rules that were not deselected, in order.
+        skipped: one entry for each missing fact and rule, sorted.
+    """
+
+    ran: tuple[str, ...]
+    skipped: tuple[Skipped, ...]
+
+    def unlocks(self, prefix: str = "") -> dict[str, tuple[str, ...]]:
+        """Missing facts at or below a policy path, with the rules that wait for them."""
+        found: dict[str, list[str]] = {}
+        for skip in self.skipped:
+            if is_below(skip.fact, prefix):
+                found.setdefault(skip.fact, []).append(skip.code)
+        return {fact: tuple(codes) for fact, codes in found.items()}
+
+    def by_service(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """The same for each service."""
+        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        for fact, codes in self.unlocks().items():
+            found.setdefault(fact.partition(".")[0], {})[fact] = codes
+        return found
+
+    def waits(self, code: str, prefix: str) -> bool:
+        """Whether rule ``code`` lacked a fact at, below or above a policy path."""
+        return any(
+            skip.code == code
+            and (is_below(skip.fact, prefix) or is_below(prefix, _owner(skip.fact)))
+            for skip in self.skipped
+        )
+
+
+def build(ran: Iterable[str], skipped: Iterable[Skipped]) -> Coverage:
+    """A coverage with duplicates removed and everything in order."""
+    return Coverage(tuple(ran), tuple(sorted(set(skipped))))
+
+
+def is_below(path: str, prefix: str) -> bool:
+    """Whether ``path`` is ``prefix`` or below it; everything is below the empty path."""
+    return not prefix or path == prefix or path.startswith(f"{prefix}.")
+
+
+def _owner(fact: str) -> str:
+    """What a fact belongs to: the path before ``.facts.``."""
+    return fact.partition(".facts.")[0]

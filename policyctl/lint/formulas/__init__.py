@@ -1,0 +1,1 @@
+"""The formulas of the lint reference, one small pure function each."""

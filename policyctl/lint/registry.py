@@ -1,0 +1,59 @@
+"""Every rule, found by walking the folder of rules."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import cache
+from types import ModuleType
+
+from policyctl.lint import rules as package
+from policyctl.lint.rule import Rule
+
+
+@cache
+def all_rules() -> tuple[type[Rule], ...]:
+    """All built-in rules, by code."""
+    found: list[type[Rule]] = []
+    for entry in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"{package.__name__}.{entry.name}")
+        found.extend(rules_in(module))
+    return tuple(sorted(found, key=lambda rule: rule.code))
+
+
+def rules_in(module: ModuleType) -> list[type[Rule]]:
+    """The rules that a module defines itself."""
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Rule)
+        and value.__module__ == module.__name__
+        and "code" in vars(value)
+    ]
+
+
+def rule_by_code(text: str) -> type[Rule] | None:
+    """The rule called ``text``, by code (any case) or by kebab-case name."""
+    for rule in all_rules():
+        if text.upper() == rule.code or text == rule.name:
+            return rule
+    return None
+
+
+def matches(rule: type[Rule], pattern: str) -> bool:
+    """Whether ``pattern`` is the rule's name, its code, or a beginning of its code."""
+    return pattern == rule.name or (pattern != "" and rule.code.startswith(pattern))
+
+
+def unknown_patterns(patterns: Iterable[str]) -> list[tuple[str, str | None]]:
+    """Patterns that no rule matches, each with the nearest code or name."""
+    rules = all_rules()
+    words = [word for rule in rules for word in (rule.code, rule.name)]
+    return [
+        (pattern, next(iter(get_close_matches(pattern, words, 1, 0.6)), None))
+        for pattern in patterns
+        if not any(matches(rule, pattern) for rule in rules)
+    ]
