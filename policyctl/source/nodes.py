@@ -19,7 +19,28 @@ class Source:
     path: str
     text: str
     has_bom: bool = False
-    line_starts: list[int] = field(default_factory=list[int])
+    line_starts: list[int] = field(default_factory=lambda: [0])
+    hidden: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """Quoted and block scalars that hold a ``#``, which starts no comment there."""
+
+    @property
+    def newline(self) -> str:
+        """The line break that the file uses: that of its first line, ``\\n`` if none."""
+        if len(self.line_starts) < 2:
+            return "\n"
+        end = self.line_starts[1]
+        if self.text[end - 2 : end] == "\r\n":
+            return "\r\n"
+        return self.text[end - 1]
+
+    def line_text(self, line: int) -> str:
+        """Line ``line`` (from 1) without its break; empty past the end."""
+        if not 1 <= line <= len(self.line_starts):
+            return ""
+        stop = (
+            self.line_starts[line] if line < len(self.line_starts) else len(self.text)
+        )
+        return self.text[self.line_starts[line - 1] : stop].rstrip("\r\n")
 
     def span(self, start: int, end: int) -> Span:
         """The span of the characters ``start`` to ``end`` (exclusive)."""
@@ -53,16 +74,30 @@ class ScalarNode:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """One key and value of a mapping; ``merged`` when it came through ``<<``."""
+    """One key and value of a mapping; ``merged`` when it came through ``<<``.
+
+    ``alias`` is the place of ``*name`` when the value is written as an alias: the
+    value node itself lies at its anchor.
+    """
 
     key: ScalarNode
     value: Node
     merged: bool = False
+    alias: tuple[int, int] | None = None
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Start and end of the value as written under this key."""
+        return self.alias or (self.value.start, self.value.end)
 
 
 @dataclass(slots=True, eq=False)
 class MappingNode:
-    """A mapping; keys are unique strings, in the order of the file."""
+    """A mapping; keys are unique strings (in NFC), in the order of the file.
+
+    Merged entries stand where their ``<<`` stood, whose own key is gone. A block
+    mapping ends where its last value ends, before the line break.
+    """
 
     start: int
     end: int
@@ -77,12 +112,19 @@ class MappingNode:
 
 @dataclass(slots=True, eq=False)
 class SequenceNode:
-    """A sequence and its items in order."""
+    """A sequence and its items in order; ``aliases`` places the items written ``*name``."""
 
     start: int
     end: int
     flow: bool = False
     items: list[Node] = field(default_factory=list["Node"])
+    aliases: dict[int, tuple[int, int]] | None = None
+
+    def extent(self, index: int) -> tuple[int, int]:
+        """Start and end of item ``index`` as written in this sequence."""
+        alias = None if self.aliases is None else self.aliases.get(index)
+        item = self.items[index]
+        return alias or (item.start, item.end)
 
 
 Node = ScalarNode | MappingNode | SequenceNode
@@ -100,18 +142,34 @@ class Comment:
 
 @dataclass(slots=True)
 class Document:
-    """One YAML document of a file. ``index`` counts the documents of the file from 0."""
+    """One YAML document of a file. ``index`` counts the documents of the file from 0.
+
+    ``start`` and ``end`` are the offsets of its part of the file, comments included.
+    """
 
     source: Source
     root: Node
     index: int = 0
-    comments: list[Comment] = field(default_factory=list[Comment])
+    start: int = 0
+    end: int = 0
+    _comments: tuple[Comment, ...] | None = None
+
+    @property
+    def comments(self) -> tuple[Comment, ...]:
+        """The comments of this document in order; found on first use."""
+        if self._comments is None:
+            from policyctl.source.comments import find_comments
+
+            self._comments = find_comments(self.source, self.start, self.end)
+        return self._comments
 
     def span(self, node: Node) -> Span:
         """The span of a node's own text."""
         return self.source.span(node.start, node.end)
 
-    def walk(self, path: NodePath) -> Iterator[tuple[PathPart, ScalarNode | None, Node]]:
+    def walk(
+        self, path: NodePath
+    ) -> Iterator[tuple[PathPart, ScalarNode | None, Node]]:
         """Yield (part, key node if any, value node) along ``path`` as far as it exists."""
         node = self.root
         for part in path:
@@ -132,15 +190,17 @@ class Document:
     def locate(self, path: NodePath) -> Span:
         """The span of the value at ``path``, or of its nearest existing ancestor.
 
-        For a block value (a mapping or sequence in block style) the span of its key is
-        returned, since that is the place a reader looks for.
+        For a block value (a mapping or sequence in block style) and for an empty one the
+        span of its key is returned, since that is the place a reader looks for.
         """
         found_key: ScalarNode | None = None
         found: Node = self.root
         for _part, key, node in self.walk(path):
             found_key, found = key, node
-        if found_key is not None and not isinstance(found, ScalarNode) and not found.flow:
-            return self.span(found_key)
+        if found_key is not None:
+            block = not isinstance(found, ScalarNode) and not found.flow
+            if block or found.start == found.end:
+                return self.span(found_key)
         return self.span(found)
 
     def locate_key(self, path: NodePath) -> Span:
