@@ -52,7 +52,7 @@ class UnitError(ValueError):
     def __str__(self) -> str:
         return f"{self.message}; {self.hint}" if self.hint else self.message
 
-    def __reduce__(self) -> tuple[type[UnitError], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type[UnitError], tuple[str, ...]]:
         return (type(self), (self.message, self.hint))
 
 

@@ -1,0 +1,119 @@
+"""Names of services, operations, queues, presets and environments."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from keyword import iskeyword, issoftkeyword
+from unicodedata import normalize
+
+from policyctl.units import UnitError, quote
+
+RESERVED = frozenset(
+    {
+        "inbound",
+        "policyctl",
+        "policies",
+        "py",
+        "registry",
+        "self",
+        "cls",
+        "to",
+        "annotations",
+        "main",
+        "typing",
+    }
+)
+"""Names that a generated package or module uses itself."""
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_PRESET = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
+_ENVIRONMENT = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+)*")
+_LONGEST = 100
+
+
+def check_name(text: str) -> None:
+    """Check the name of a service, an operation or a queue.
+
+    It becomes a Python module, attribute or function, so it is a snake_case identifier
+    of ASCII letters and digits, no keyword, and none of ``RESERVED``.
+
+    Raises:
+        UnitError: it is not.
+    """
+    if len(text) > _LONGEST:
+        raise UnitError(
+            f"the name {quote(text)} is over {_LONGEST} characters", "make it shorter"
+        )
+    if _NAME.fullmatch(text) is None:
+        raise UnitError(
+            f"the name {quote(text)} is not a snake_case identifier", _suggest(text)
+        )
+    if iskeyword(text) or issoftkeyword(text):
+        raise UnitError(
+            f"the name {quote(text)} is a keyword of Python",
+            f"write for example {text}_item",
+        )
+    if text in RESERVED:
+        raise UnitError(
+            f"the name {quote(text)} is used by the generated code itself",
+            f"write for example {text}_api",
+        )
+
+
+def _suggest(text: str) -> str:
+    words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", normalize("NFKD", text))
+    words = (
+        re.sub(r"[^A-Za-z0-9]+", "_", words.encode("ascii", "ignore").decode())
+        .strip("_")
+        .lower()
+    )
+    words = words.lstrip("0123456789_")
+    if (
+        _NAME.fullmatch(words)
+        and not iskeyword(words)
+        and not issoftkeyword(words)
+        and words not in RESERVED
+    ):
+        return f"write {words}"
+    return "write lower-case letters, digits and underscores, for example payment_api"
+
+
+def check_preset(text: str) -> None:
+    """Check the name of a preset: lower case, with dashes or underscores.
+
+    Raises:
+        UnitError: it is not a preset's name.
+    """
+    if len(text) > _LONGEST or _PRESET.fullmatch(text) is None:
+        raise UnitError(
+            f"{quote(text)} is not a preset's name",
+            "write lower-case words joined by dashes, for example http-client",
+        )
+
+
+def check_environment(text: str) -> None:
+    """Check the name of an environment.
+
+    Raises:
+        UnitError: it is not an environment's name.
+    """
+    if len(text) > _LONGEST or _ENVIRONMENT.fullmatch(text) is None:
+        raise UnitError(
+            f"the name {quote(text)} is not possible for an environment",
+            "write letters, digits and dashes, for example staging",
+        )
+
+
+def fold(name: str) -> str:
+    """What two names share when a file system or a reader would take them for one.
+
+    NFKC folding, case and underscores: ``id`` and ``_id``, ``getThing`` and
+    ``get_thing``, ``a`` and a full-width ``ａ`` fold alike.
+    """
+    return normalize("NFKC", name).casefold().replace("_", "").replace("-", "")
+
+
+def is_builtin(name: str) -> bool:
+    """Whether ``name`` is a builtin of Python (possible, but it shadows)."""
+    return hasattr(builtins, name)
