@@ -1,18 +1,18 @@
-"""The entry point of the ``policyctl`` command; ``--version`` is answered at once."""
+"""The entry point of the ``policyctl`` command; ``--version`` is answered at once.
 
-from __future__ import annotations
+This file imports nothing that Python has not loaded by itself.
+"""
 
 import os
 import sys
-from collections.abc import Sequence
 
 
-def run(argv: Sequence[str] | None = None) -> int:
+def run(argv: list[str] | None = None) -> int:
     """Run the command line on ``argv`` (default: of the process); return the exit code.
 
     Whatever happens becomes a message and a code, see ``_exit.py``.
     """
-    arguments = sys.argv[1:] if argv is None else list(argv)
+    arguments = sys.argv[1:] if argv is None else argv
     if arguments in (["--version"], ["-V"]):
         return _print_version()
     from policyctl.cli._run import run
@@ -26,6 +26,12 @@ def _print_version() -> int:
 
     try:
         print(f"policyctl {__version__}", flush=True)  # noqa: T201
-    except OSError:
+    except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError as error:
+        print(
+            f"error: standard output: {error.strerror}", file=sys.stderr
+        )  # noqa: T201
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 2
     return 0
