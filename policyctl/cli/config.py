@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -11,18 +10,12 @@ import typer
 
 from policyctl.cli._app import help_unless_command
 from policyctl.cli._console import console
+from policyctl.cli._formats import TextOrJson
 
 if TYPE_CHECKING:
     from policyctl.config import Config
 
 app = typer.Typer(rich_markup_mode=None)
-
-
-class Format(StrEnum):
-    """Output formats of ``config show``."""
-
-    text = "text"
-    json = "json"
 
 
 @app.callback(invoke_without_command=True)
@@ -33,7 +26,9 @@ def _group(context: typer.Context) -> None:
 
 @app.command()
 def show(
-    format: Annotated[Format, typer.Option(help="How to print it.")] = Format.text,
+    format: Annotated[TextOrJson, typer.Option(help="How to print it.")] = (
+        TextOrJson.text
+    ),
 ) -> None:
     """Print every setting with its value and where that comes from.
 
@@ -43,7 +38,7 @@ def show(
     from policyctl import config
 
     loaded = config.load(Path.cwd())
-    if format is Format.json:
+    if format is TextOrJson.json:
         console().write_utf8(_json(loaded))
     else:
         console().write(_text(loaded))

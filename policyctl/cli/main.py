@@ -25,13 +25,12 @@ def _print_version() -> int:
     from policyctl._version import __version__
 
     try:
-        print(f"policyctl {__version__}", flush=True)  # noqa: T201
+        sys.stdout.write(f"policyctl {__version__}\n")
+        sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except OSError as error:
-        print(
-            f"error: standard output: {error.strerror}", file=sys.stderr
-        )  # noqa: T201
+        sys.stderr.write(f"error: standard output: {error.strerror}\n")
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 2
     return 0
