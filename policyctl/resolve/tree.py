@@ -108,13 +108,16 @@ class Block:
             node = found
         return node
 
-    def origin(self, path: NodePath) -> Origin:
-        """Where the node at ``path`` comes from; for an absent one, its parent."""
+    def origin(self, path: NodePath, base: NodePath = ()) -> Origin:
+        """Where the node at ``path`` comes from; for an absent one, its parent.
+
+        ``base`` is the path of this block below the layers' own prefixes.
+        """
         for length in range(len(path), 0, -1):
             node = self.find(path[:length])
             if node is not None:
-                return node.layer.origin(path[:length])
-        return self.layer.origin(())
+                return node.layer.origin((*base, *path[:length]))
+        return self.layer.origin(base)
 
 
 Node = Leaf | Block

@@ -52,9 +52,9 @@ def _sum_waits(
     terms: list[float] = []
     delay = first
     while len(terms) < count:
-        settled = delay >= cap or delay == 0 or multiplier == 1 or len(terms) == _TERMS
+        flat = multiplier == 1 or delay == 0 or len(terms) == _TERMS
         term = max(floor, min(cap, delay))
-        if settled:
+        if flat or (delay >= cap and multiplier > 1):
             return math.fsum(terms) + (count - len(terms)) * term
         terms.append(term)
         delay *= multiplier

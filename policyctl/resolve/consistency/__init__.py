@@ -1,0 +1,1 @@
+"""Checks of merged settings that no single key can fail on its own."""

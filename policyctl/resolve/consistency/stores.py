@@ -1,0 +1,44 @@
+"""Stores that lack the place they live in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policyctl.diagnostics import Diagnostic
+from policyctl.resolve.consistency.context import Context
+from policyctl.resolve.findings import Subject
+from policyctl.source.nodes import NodePath
+
+
+def check(subject: Subject, context: Context) -> Iterator[Diagnostic]:
+    """Check the stores of an operation's patterns."""
+    for block in ("circuit_breaker", "rate_limit", "idempotency"):
+        yield from check_store(subject, context.redis_url, (block,))
+
+
+def check_store(
+    subject: Subject, redis_url: str | None, path: NodePath
+) -> Iterator[Diagnostic]:
+    """A redis store needs an address, an sqlite store a file."""
+    at = (*path, "store")
+    store = _get(subject, at)
+    if store == "redis" and redis_url is None:
+        yield subject.error(
+            "VA123",
+            "store: redis has no address to connect to",
+            at,
+            help="add redis: {url_env: POLICY_REDIS_URL} to the service",
+        )
+    if store == "sqlite" and _get(subject, (*path, "path")) is None:
+        yield subject.error(
+            "VA124",
+            "store: sqlite has no file",
+            at,
+            help="add path, for example path: var/policies.db",
+        )
+
+
+def _get(subject: Subject, path: NodePath) -> object:
+    node = subject.tree.find(path)
+    value: object = getattr(node, "value", None)
+    return None if value == "off" else value

@@ -1,0 +1,138 @@
+"""Check and build what leads from one service to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from policyctl.diagnostics import Diagnostic
+from policyctl.resolve.build import build_operation, fill
+from policyctl.resolve.collect import Broken
+from policyctl.resolve.edges import Edge
+from policyctl.resolve.findings import Subject
+from policyctl.resolve.judge import Judged, check_operation
+from policyctl.resolve.merge import merge
+from policyctl.resolve.policy import Call
+from policyctl.resolve.references import References, unreadable
+from policyctl.resolve.tree import Block
+
+
+class Links:
+    """The references between all services of a run."""
+
+    def __init__(self, judged: Mapping[str, Judged], references: References):
+        self._judged = judged
+        self._references = references
+
+    def check(self, judged: Judged) -> Iterator[Diagnostic]:
+        """Check every reference that one service makes."""
+        service = judged.merged.name
+        for edge in _all_edges(judged):
+            found = self._references.check(edge.to, edge.span, edge.path, service)
+            if found is not None:
+                yield found
+            elif edge.override is not None:
+                yield from self._check_override(edge)
+        for subject in judged.operations.values():
+            yield from self._check_operation(subject, service)
+        for subject in judged.queues.values():
+            for worker in ("consume", "upload"):
+                yield from self._check_name(subject, (worker, "operation"), service)
+
+    def _check_operation(self, subject: Subject, service: str) -> Iterator[Diagnostic]:
+        at = ("fallback", "operation")
+        unknown = list(self._check_name(subject, at, service))
+        yield from unknown or self._check_cycle(subject)
+
+    def _check_name(
+        self, subject: Subject, at: tuple[str, str], service: str
+    ) -> Iterator[Diagnostic]:
+        block = subject.tree.block(at[0])
+        target = None if block is None else block.get(at[1])
+        if target is None:
+            return
+        path = ".".join((subject.path, *at))
+        found = self._references.check(target, subject.place(at), path, service)
+        if found is not None:
+            yield found
+
+    def _check_cycle(self, subject: Subject) -> Iterator[Diagnostic]:
+        """Follow fallbacks from one operation until they end or lead back to it."""
+        service, _, rest = subject.path.partition(".")
+        start = f"{service}.{rest.removeprefix('operations.')}"
+        trail = [start]
+        target = self._fallback(start)
+        while target is not None and target not in trail:
+            trail.append(target)
+            target = self._fallback(target)
+        if target == start:
+            yield subject.error(
+                "VA126",
+                f"fallbacks lead back to their start: {' -> '.join((*trail, start))}",
+                ("fallback", "operation"),
+                help="end the chain with a value or a call, or remove this fallback",
+            )
+
+    def _fallback(self, name: str) -> str | None:
+        subject = self._find(name)
+        block = None if subject is None else subject.tree.block("fallback")
+        target: str | None = None if block is None else block.get("operation")
+        return target
+
+    def _find(self, name: str) -> Subject | None:
+        service, _, operation = name.partition(".")
+        judged = self._judged.get(service)
+        return None if judged is None else judged.operations.get(operation)
+
+    def _check_override(self, edge: Edge) -> Iterator[Diagnostic]:
+        service = edge.to.partition(".")[0]
+        callee = self._judged.get(service)
+        tree = None if callee is None else self.override_tree(edge, callee)
+        if callee is None or tree is None:
+            return
+        if callee.valid:
+            subject = Subject(f"{edge.path}.override", edge.span, tree)
+            yield from check_operation(subject, callee.context)
+        elif not callee.merged.declared.reported and callee.findings:
+            broken = Broken(service, tuple(callee.findings), False)
+            yield unreadable(edge.to, broken, edge.span, edge.path)
+
+    def override_tree(self, edge: Edge, callee: Judged) -> Block | None:
+        """The callee's settings with the caller's own on top, not filled."""
+        name = edge.to.partition(".")[2]
+        base = callee.merged.operations.get(name)
+        if base is None or edge.override is None:
+            return None
+        return merge(base, edge.override)
+
+    def call(self, edge: Edge) -> Call:
+        """Build one edge, with the caller's own policy where it has an override."""
+        service, _, name = edge.to.partition(".")
+        callee = self._judged.get(service)
+        policy = None
+        if callee is not None and callee.valid:
+            tree = self.override_tree(edge, callee)
+            if tree is not None:
+                policy = build_operation(
+                    fill(tree),
+                    service=service,
+                    name=name,
+                    path=f"{edge.path}.override",
+                    span=edge.span,
+                    document=callee.merged.document,
+                )
+        return Call(
+            to=edge.to,
+            service=service,
+            operation=name,
+            per_request=edge.per_request,
+            mode=edge.mode,
+            policy=policy,
+            path=edge.path,
+            span=edge.span,
+        )
+
+
+def _all_edges(judged: Judged) -> Iterator[Edge]:
+    yield from judged.calls
+    for edges in judged.operation_calls.values():
+        yield from edges

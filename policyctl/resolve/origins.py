@@ -1,0 +1,38 @@
+"""Origins of a tree, worked out when somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from policyctl.resolve.policy import Origin
+from policyctl.resolve.tree import Block, walk
+from policyctl.source.nodes import NodePath
+
+
+class Origins(Mapping[str, Origin]):
+    """The origins of all nodes of a tree by dotted path, blocks before their keys.
+
+    Places are computed on access: a run that finds nothing never computes any.
+    """
+
+    __slots__ = ("_base", "_tree")
+
+    def __init__(self, tree: Block, base: NodePath = ()):
+        self._tree = tree
+        self._base = base
+
+    def __getitem__(self, path: str) -> Origin:
+        parts = tuple(path.split("."))
+        node = self._tree.find(parts)
+        if node is None:
+            raise KeyError(path)
+        return node.layer.origin((*self._base, *parts))
+
+    def __iter__(self) -> Iterator[str]:
+        return (".".join(map(str, path)) for path, _node in walk(self._tree))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in walk(self._tree))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self)!r})"

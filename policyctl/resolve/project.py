@@ -1,0 +1,180 @@
+"""Load a project: read, parse, resolve and check all files of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from policyctl.diagnostics import Diagnostic
+from policyctl.resolve import build_service
+from policyctl.resolve.build import build_operation, fill
+from policyctl.resolve.collect import Collected, collect, read_folder
+from policyctl.resolve.consistency import names, overrides
+from policyctl.resolve.environments import check_environment
+from policyctl.resolve.facts import service_facts
+from policyctl.resolve.inputs import InputFile, Inputs, Loaded
+from policyctl.resolve.judge import Judged, judge
+from policyctl.resolve.layers import Layers
+from policyctl.resolve.link import Links
+from policyctl.resolve.origins import Origins
+from policyctl.resolve.policy import Operation, Project, Queue, Service
+from policyctl.resolve.presets import Presets
+from policyctl.resolve.references import References
+
+__all__ = ["InputFile", "Inputs", "Loaded", "load_project"]
+
+
+def load_project(inputs: Inputs) -> Loaded:
+    """Resolve everything that ``inputs`` name, and report all that is wrong with it.
+
+    Nothing is raised for bad policies: a service with errors is left out of the
+    project and the rest goes on, so that one run shows the findings of all files.
+    Findings of files that are context alone are left out.
+    """
+    collected = _collect(inputs)
+    findings = list(collected.findings)
+    presets = Presets(collected, inputs.packaged)
+    layers = Layers(presets)
+    declared, doubles = names.unique(collected.services)
+    findings += doubles
+    judged = {
+        service.name: judge(layers.merge(service, inputs.environment))
+        for service in declared
+    }
+    findings += presets.check()
+    findings += check_environment(inputs.environment, declared)
+    links = Links(judged, _references(judged, collected))
+    _link(judged, links)
+    _clash(judged)
+    for service in judged.values():
+        if service.merged.declared.reported:
+            findings += service.findings
+    built = _build(judged, links)
+    project = Project(
+        services=built,
+        documents=(*collected.documents, *presets.documents),
+        environment=inputs.environment,
+        reported=frozenset(
+            name for name in built if judged[name].merged.declared.reported
+        ),
+    )
+    return Loaded(project, _tidy(findings))
+
+
+def _collect(inputs: Inputs) -> Collected:
+    files = list(inputs.files)
+    for folder in inputs.preset_folders:
+        files += read_folder(folder, [file.path for file in files])
+    return collect(files)
+
+
+def _references(judged: Mapping[str, Judged], collected: Collected) -> References:
+    return References(
+        {name: service.merged.operations for name, service in judged.items()},
+        collected.broken_services,
+        collected.anonymous,
+    )
+
+
+def _link(judged: Mapping[str, Judged], links: Links) -> None:
+    """Add the findings about references to the services that make them."""
+    found = {
+        name: list(links.check(service))
+        for name, service in judged.items()
+        if service.merged.complete
+    }
+    for name, findings in found.items():
+        judged[name].findings += findings
+
+
+def _clash(judged: Mapping[str, Judged]) -> None:
+    """Add the findings about environment variables to the services they concern."""
+    owners = [owner for service in judged.values() for owner in _owners(service)]
+    for found, services in overrides.check(owners):
+        for name in services:
+            judged[name].findings.append(found)
+
+
+def _owners(service: Judged) -> Iterator[overrides.Owner]:
+    name = service.merged.name
+    for subjects in (service.operations, service.queues):
+        for owner, subject in subjects.items():
+            yield name, owner, subject
+    if service.inbound is not None:
+        yield name, "inbound", service.inbound
+
+
+def _build(judged: Mapping[str, Judged], links: Links) -> dict[str, Service]:
+    """Build all valid services: operations first, since queues look at them."""
+    valid = {name: service for name, service in judged.items() if service.valid}
+    operations = {name: _operations(service, links) for name, service in valid.items()}
+
+    def find(name: str) -> Operation | None:
+        service, _, operation = name.partition(".")
+        return operations.get(service, {}).get(operation)
+
+    return {
+        name: _service(service, operations[name], links, find)
+        for name, service in valid.items()
+    }
+
+
+def _operations(service: Judged, links: Links) -> dict[str, Operation]:
+    merged = service.merged
+    return {
+        name: build_operation(
+            fill(subject.tree),
+            service=merged.name,
+            name=name,
+            path=subject.path,
+            span=subject.span,
+            document=merged.document,
+            calls=tuple(map(links.call, service.operation_calls[name])),
+        )
+        for name, subject in service.operations.items()
+    }
+
+
+def _service(
+    service: Judged,
+    operations: dict[str, Operation],
+    links: Links,
+    find: build_service.Find,
+) -> Service:
+    merged = service.merged
+    settings, document = merged.settings, merged.document
+    inbound = None if service.inbound is None else service.inbound.tree
+    return Service(
+        name=merged.name,
+        document=document,
+        span=document.locate(("service",)),
+        owner=settings.get("owner"),
+        description=settings.get("description"),
+        service_class=settings.get("class") or "online",
+        critical=bool(settings.get("critical")),
+        target=settings.get("target"),
+        redis_url_env=build_service.redis_url(merged),
+        facts=service_facts(settings.block("facts")),
+        operations=operations,
+        calls=tuple(map(links.call, service.calls)),
+        inbound=build_service.inbound(inbound),
+        queues=_queues(service, find),
+        telemetry=build_service.telemetry(settings.block("telemetry")),
+        ignores=build_service.ignores(merged),
+        origins=Origins(settings),
+        extends=merged.extends,
+    )
+
+
+def _queues(service: Judged, find: build_service.Find) -> dict[str, Queue]:
+    return {
+        name: build_service.queue(
+            build_service.fill_lease(subject.tree, find), service.merged, name
+        )
+        for name, subject in service.queues.items()
+    }
+
+
+def _tidy(findings: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Sort findings, each place and message once: many operations share a preset."""
+    unique = {(f.code, f.span, f.message, f.related): f for f in reversed(findings)}
+    return tuple(sorted(unique.values(), key=lambda found: found.sort_key))
