@@ -272,7 +272,9 @@ class _Expansion:
         hint: str,
         severity: Severity = Severity.ERROR,
     ) -> None:
-        self._findings.append(input_finding(code, display, message, hint, severity))
+        found = input_finding(code, display, message, hint, severity)
+        if found not in self._findings:
+            self._findings.append(found)
 
 
 def _quiet_status(path: Path) -> os.stat_result | None:

@@ -6,6 +6,7 @@ pure-Python one says ``expected <block end>, but found '-'``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -98,8 +99,9 @@ def _cannot_start(failure: Failure) -> Diagnostic:
     if failure.character == "\t":
         return _tab(failure)
     character = failure.character
-    rest = failure.source.text[failure.at :].splitlines()[0].strip()
-    quoted = quotes.quote(rest) if "#" not in rest else "'…'"
+    rest = failure.source.text[failure.at :].splitlines()[0]
+    ends = r"\s#|[,\]}]" if re.search(r"[\[{]", failure.line_before) else r"\s#"
+    quoted = quotes.quote(re.split(ends, rest)[0].strip())
     return finding(
         "SY020",
         failure.span(),
