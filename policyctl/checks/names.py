@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import re
 from keyword import iskeyword, issoftkeyword
 from unicodedata import normalize
@@ -12,16 +11,9 @@ from policyctl.units import UnitError, quote
 RESERVED = frozenset(
     {
         "inbound",
-        "policyctl",
-        "policies",
-        "py",
-        "registry",
-        "self",
-        "cls",
-        "to",
         "annotations",
-        "main",
-        "typing",
+        "registry",
+        "to",
     }
 )
 """Names that a generated package or module uses itself."""
@@ -106,14 +98,10 @@ def check_environment(text: str) -> None:
 
 
 def fold(name: str) -> str:
-    """What two names share when a file system or a reader would take them for one.
+    """What two names share when they would be one name in generated code.
 
-    NFKC folding, case and underscores: ``id`` and ``_id``, ``getThing`` and
-    ``get_thing``, ``a`` and a full-width ``ａ`` fold alike.
+    NFKC folding, case, and any separator for an underscore: ``getThing``, ``get-thing``
+    and ``get_thing`` fold alike, and so do ``a`` and a full-width ``ａ``.
     """
-    return normalize("NFKC", name).casefold().replace("_", "").replace("-", "")
-
-
-def is_builtin(name: str) -> bool:
-    """Whether ``name`` is a builtin of Python (possible, but it shadows)."""
-    return hasattr(builtins, name)
+    words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", normalize("NFKC", name))
+    return re.sub(r"[\W_]+", "_", words.casefold()).strip("_") or name
