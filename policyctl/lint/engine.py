@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -112,11 +113,16 @@ class _Collector:
         self.findings: list[Diagnostic] = []
         self.skipped: set[Skipped] = set()
         self.crashed: set[str] = set()
+        self.known = {
+            word: rule.code
+            for rule in (*all_rules(), *settings.extra)
+            for word in (rule.code, rule.name)
+        }
+        hidden_never = {self.known.get(word) for word in settings.unsuppressible}
         self.unsuppressible = frozenset(
-            rule.code
-            for rule in rules
-            if rule.code.startswith("SU")
-            or {rule.code, rule.name} & set(settings.unsuppressible)
+            word
+            for word, code in self.known.items()
+            if code in hidden_never or code.startswith("SU")
         )
 
     def coverage(self) -> Coverage:
@@ -137,7 +143,7 @@ class _Collector:
             self._each(rule, "check_queue", queues)
             self._each(rule, "check_service", services)
             if _overrides(rule, "check_project"):
-                self._take(rule, lambda rule=rule: rule.check_project(context))
+                self._take(rule, partial(rule.check_project, context))
 
     def look_at_run(self) -> None:
         """Run the hooks that look at the run, and apply suppressions between them."""
@@ -145,7 +151,7 @@ class _Collector:
         for rule in self.rules:
             if _overrides(rule, "check_run"):
                 run = self._run(found)
-                self._take(rule, lambda r=rule, run=run: r.check_run(run, self.context))
+                self._take(rule, partial(rule.check_run, run, self.context))
         today = self.settings.today
         self.findings = list(
             suppressions.apply(self.findings, found, self.unsuppressible, today)
@@ -153,13 +159,17 @@ class _Collector:
         run = self._run(found)
         for rule in self.rules:
             if _overrides(rule, "check_suppressions"):
-                self._take(rule, lambda r=rule: r.check_suppressions(run, self.context))
+                look = partial(rule.check_suppressions, run, self.context)
+                self._take(rule, look)
 
     def _run(self, found: tuple[suppressions.Suppression, ...]) -> Run:
+        codes = {rule.code for rule in self.rules}
         return Run(
             tuple(self.findings),
             found,
             self.coverage(),
+            frozenset(self.known),
+            {word: code for word, code in self.known.items() if code in codes},
             self.unsuppressible,
             frozenset(self.crashed),
             self.settings.today,
@@ -169,7 +179,7 @@ class _Collector:
         if not _overrides(rule, hook):
             return
         check: Callable[[Any, Context], Outcomes] = getattr(rule, hook)
-        self._take(rule, lambda: _chain(check, items, self.context))
+        self._take(rule, partial(_chain, check, items, self.context))
 
     def _take(self, rule: Rule, look: Callable[[], Outcomes]) -> None:
         """Collect outcomes; a rule that raises is reported once and stops."""
@@ -220,4 +230,11 @@ def _internal_error(rule: Rule, error: Exception) -> Diagnostic:
     )
 
 
-__all__ = ["INTERNAL_ERROR", "LintResult", "LintSettings", "SettingError", "lint", "prepare"]
+__all__ = [
+    "INTERNAL_ERROR",
+    "LintResult",
+    "LintSettings",
+    "SettingError",
+    "lint",
+    "prepare",
+]

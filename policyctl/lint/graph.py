@@ -75,7 +75,9 @@ class CallGraph:
         """Every node that can reach itself."""
         found: set[str] = set()
         for part in self.components():
-            if len(part) > 1 or any(e.callee == part[0] for e in self.outgoing[part[0]]):
+            if len(part) > 1 or any(
+                e.callee == part[0] for e in self.outgoing[part[0]]
+            ):
                 found.update(part)
         return found
 

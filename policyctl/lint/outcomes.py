@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterable
 
+from policyctl.checks.statuses import parse_status
 from policyctl.resolve.policy import Backoff, Retry
 
 NOT_SENT = frozenset(
@@ -21,6 +23,40 @@ NOT_SENT = frozenset(
 
 ANYTHING = frozenset({"Exception", "BaseException"})
 """Names that match every failure."""
+
+PERMANENT_STATUSES: tuple[int | str, ...] = (
+    *(400, 401, 403, 404, 405, 409, 410, 413, 422),
+    *("INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED"),
+    *("UNAUTHENTICATED", "FAILED_PRECONDITION", "OUT_OF_RANGE", "UNIMPLEMENTED"),
+    "CANCELLED",
+)
+"""Statuses that a second try cannot change."""
+
+PERMANENT_SQL = ("22", "23", "28", "42")
+"""SQLSTATE classes of bad data, broken constraints, refused logins and bad SQL."""
+
+
+def covered(
+    wanted: Iterable[int | str], listed: tuple[str, ...], never: tuple[str, ...] = ()
+) -> list[str]:
+    """Which of the ``wanted`` statuses a status list matches and ``never`` does not.
+
+    SQLSTATE entries of a permanent class are given as they are written.
+    """
+    takes = [parse_status(status) for status in listed]
+    leaves = [parse_status(status) for status in never]
+    found = [
+        str(status)
+        for status in wanted
+        if any(match.matches(status) for match in takes)
+        and not any(match.matches(status) for match in leaves)
+    ]
+    found += [
+        text
+        for text, match in zip(listed, takes, strict=True)
+        if match.kind == "sql" and match.text.startswith(PERMANENT_SQL)
+    ]
+    return found
 
 
 def plain(name: str) -> str:
@@ -72,7 +108,10 @@ def repeats_possible_successes(retry: Retry) -> list[str]:
         for status in retry.retry_on_status
         if status not in refused and status not in retry.never_retry_on_status
     ]
-    predicates = (("retry_if", retry.retry_if), ("retry_if_result", retry.retry_if_result))
+    predicates = (
+        ("retry_if", retry.retry_if),
+        ("retry_if_result", retry.retry_if_result),
+    )
     found += [key for key, predicate in predicates if predicate is not None]
     return found
 

@@ -51,9 +51,19 @@ def matches(rule: type[Rule], pattern: str) -> bool:
 def unknown_patterns(patterns: Iterable[str]) -> list[tuple[str, str | None]]:
     """Patterns that no rule matches, each with the nearest code or name."""
     rules = all_rules()
-    words = [word for rule in rules for word in (rule.code, rule.name)]
     return [
-        (pattern, next(iter(get_close_matches(pattern, words, 1, 0.6)), None))
+        (pattern, nearest(pattern))
         for pattern in patterns
         if not any(matches(rule, pattern) for rule in rules)
     ]
+
+
+def nearest(text: str) -> str | None:
+    """The code or name of a rule that is most like ``text``, or None."""
+    words = [word for rule in all_rules() for word in (rule.code, rule.name)]
+    found = get_close_matches(text, words, 1, 0.6)
+    return (
+        found[0]
+        if found
+        else next((word for word in words if word.lower() == text.lower()), None)
+    )

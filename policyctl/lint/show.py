@@ -71,3 +71,8 @@ def ceil_duration(seconds: float) -> str:
         return duration(max(seconds, 0.0))
     step = 10.0 ** (math.floor(math.log10(seconds)) - 1)
     return units.format_duration(significant(math.ceil(seconds / step - 1e-9) * step))
+
+
+def quoted(text: str) -> str:
+    """Text of a file in backticks, on one line, cut to a readable length."""
+    return units.quote(text)

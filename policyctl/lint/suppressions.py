@@ -47,6 +47,20 @@ class Suppression:
     at: str | None = None
     problem: str | None = None
 
+    @property
+    def path(self) -> str:
+        """Its own dotted path below the service, for findings about it."""
+        if self.anchor is not None:
+            return self.anchor.path
+        return "ignore" if self.at is not None else "comments"
+
+    @property
+    def scope(self) -> str:
+        """The policy path that it covers; empty where it covers nothing."""
+        if self.at is not None:
+            return self.at
+        return "" if self.anchor is None else f"{self.service}.{self.anchor.path}"
+
     def expired(self, today: date) -> bool:
         """Whether its last day has passed."""
         return self.until is not None and self.until < today
@@ -62,12 +76,14 @@ class Suppression:
         if not self.service:
             places = (finding.span, *(related.span for related in finding.related))
             return any(self.anchor.holds(place) for place in places)
-        path = f"{self.service}.{self.anchor.path}"
-        return is_below(finding.policy_path, path) or self.anchor.holds(finding.span)
+        below = is_below(finding.policy_path, self.scope)
+        return below or self.anchor.holds(finding.span)
 
     def hide(self, finding: Diagnostic) -> Diagnostic:
         """Return the finding marked as suppressed."""
-        return finding.hidden_by(Suppressed(self.reason or "no reason given", self.span))
+        return finding.hidden_by(
+            Suppressed(self.reason or "no reason given", self.span)
+        )
 
 
 def collect(project: Project) -> tuple[Suppression, ...]:
@@ -117,8 +133,8 @@ def _comment(
     span = document.source.span(comment.start, comment.end)
     form = _FORM.match(text)
     if form is None:
-        problem = "names no rule" if text.startswith("ignore") else "is not understood"
-        return Suppression(service, (), None, None, span, problem=problem)
+        flaw = "names no rule" if text.startswith("ignore") else "is not understood"
+        return Suppression(service, (), None, None, span, problem=flaw)
     codes = tuple(code.strip() for code in form[1].split(",") if code.strip())
     stated = _UNTIL.search(form[2])
     until, problem = _date(stated[1] if stated else None)

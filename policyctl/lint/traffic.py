@@ -27,6 +27,16 @@ class Load:
     missing: tuple[str, ...] = ()
 
     @property
+    def missing_callers(self) -> tuple[str, ...]:
+        """The facts that would give the number of callers."""
+        return tuple(fact for fact in self.missing if not fact.endswith(".rate"))
+
+    @property
+    def missing_rate(self) -> tuple[str, ...]:
+        """The facts that would give the rate."""
+        return tuple(fact for fact in self.missing if fact.endswith(".rate"))
+
+    @property
     def per_client(self) -> float | None:
         """First tries per second of one client process (lam_i)."""
         if self.rate is None or not self.callers:
@@ -50,7 +60,9 @@ class Traffic:
         """Client processes: as stated, or the instances of all calling services."""
         if operation.facts.callers is not None:
             return operation.facts.callers
-        services = {e.service.name: e.service for e in self._graph.callers(operation.id)}
+        services = {
+            e.service.name: e.service for e in self._graph.callers(operation.id)
+        }
         counts = [service.facts.instances for service in services.values()]
         known = [number for number in counts if number is not None]
         return sum(known) if known and len(known) == len(counts) else None

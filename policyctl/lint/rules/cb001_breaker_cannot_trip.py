@@ -1,0 +1,170 @@
+"""CB001: a circuit breaker that total failure does not open."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from policyctl.diagnostics import Diagnostic, Severity
+from policyctl.lint import show
+from policyctl.lint.context import Context, Site
+from policyctl.lint.formulas.breaker import window_attempts
+from policyctl.lint.rule import Outcomes, Rule, missing
+from policyctl.resolve.policy import CircuitBreaker, Operation
+
+
+class BreakerCannotTrip(Rule):
+    """The circuit breaker can never evaluate its window.
+
+    What:
+        The breaker opens on `failure_ratio` or `slow_call` over a rolling time window,
+        and one client process makes fewer attempts in that window than `minimum_calls`.
+        It is a warning where only retries of failing calls reach the minimum, or where
+        `failure_threshold` can still open it. A ratio of 0 and a `minimum_calls` of 0
+        are errors: the breaker then opens without a failure.
+
+    Why:
+        Below its minimum a breaker ignores even 100 % failures. Each process counts for
+        itself, so the rate of the whole fleet is divided by its size.
+
+    Bad:
+        version: 1
+        service: price_api
+        owner: price-team
+        operations:
+          get_price:
+            transport: http
+            idempotent: true
+            facts: {rate: 20/s, callers: 10}
+            attempt_timeout: 500ms
+            budget: 2s
+            circuit_breaker: {failure_ratio: 50%, window: 10s, minimum_calls: 100}
+
+    Good:
+        version: 1
+        service: price_api
+        owner: price-team
+        operations:
+          get_price:
+            transport: http
+            idempotent: true
+            facts: {rate: 20/s, callers: 10}
+            attempt_timeout: 500ms
+            budget: 2s
+            circuit_breaker: {failure_ratio: 50%, window: 10s, minimum_calls: 10}
+
+    Fix:
+        Set `minimum_calls` to half of the attempts that a window holds, but at least 5,
+        widen the window, or open on `failure_threshold`, which needs no window.
+
+    False positives:
+        Bursty traffic whose mean is low: state the rate of the busy hour.
+
+    References:
+        Polly documentation, circuit breaker strategy: minimum throughput
+    """
+
+    code: ClassVar[str] = "CB001"
+    name: ClassVar[str] = "breaker-cannot-trip"
+    severity: ClassVar[Severity] = Severity.ERROR
+    facts: ClassVar[tuple[str, ...]] = (
+        "operation facts.rate",
+        "operation facts.callers",
+        "facts.instances",
+    )
+
+    def check_operation(self, site: Site, context: Context) -> Outcomes:
+        breaker = site.policy.circuit_breaker
+        if breaker is None or breaker.mode == "disabled":
+            return
+        degenerate = _degenerate(breaker)
+        if degenerate is not None:
+            key, message, help = degenerate
+            yield self.finding(site.place, f"circuit_breaker.{key}", message, help=help)
+            return
+        window = breaker.window.seconds
+        ratios = breaker.failure_ratio is not None or breaker.slow_call is not None
+        if window is None or not ratios:
+            return
+        rate, absent = _rate_per_client(site, context)
+        if rate is None:
+            yield from missing(absent)
+            return
+        seen = window_attempts(rate, window)
+        if seen < breaker.minimum_calls:
+            yield self._too_few(site, breaker, rate, window)
+
+    def _too_few(
+        self, site: Site, breaker: CircuitBreaker, rate: float, window: float
+    ) -> Diagnostic:
+        seen = window_attempts(rate, window)
+        tries = _attempts(site.policy)
+        most = window_attempts(rate, window, tries)
+        need = breaker.minimum_calls
+        message = (
+            f"one process makes {show.number(seen)} of the {need} calls needed in "
+            f"{show.duration(window)} ({show.rate(rate)} each)"
+        )
+        severity = None
+        if breaker.failure_threshold is not None:
+            severity = Severity.WARNING
+            message += ": only failure_threshold can open the circuit"
+        elif most >= need:
+            severity = Severity.WARNING
+            message += f": it can open only when every call uses all {tries} attempts"
+        else:
+            message += ": the circuit can never open"
+        return self.finding(
+            site.place,
+            "circuit_breaker.minimum_calls",
+            message,
+            severity=severity,
+            help=_help(seen, need, rate),
+            also=(("circuit_breaker.window.seconds", "the window"),),
+        )
+
+
+def _degenerate(breaker: CircuitBreaker) -> tuple[str, str, str] | None:
+    """Numbers with which the breaker opens without cause."""
+    if breaker.failure_ratio == 0:
+        text = "failure_ratio 0% is reached without a failure"
+        return "failure_ratio", text, "set failure_ratio: 50%"
+    if breaker.slow_call is not None and breaker.slow_call.ratio == 0:
+        text = "slow_call.ratio 0% is reached without a slow call"
+        return "slow_call.ratio", text, "set slow_call.ratio: 50%"
+    if breaker.minimum_calls == 0:
+        text = "minimum_calls 0 lets the ratio of an empty window decide"
+        return "minimum_calls", text, "set minimum_calls: 20"
+    return None
+
+
+def _attempts(policy: Operation) -> int:
+    if policy.retry is None or policy.retry.max_attempts is None:
+        return 1
+    return policy.retry.max_attempts
+
+
+def _rate_per_client(
+    site: Site, context: Context
+) -> tuple[float | None, tuple[str, ...]]:
+    """First tries/s that one process's breaker sees, or the facts that are missing.
+
+    A breaker that the whole service shares sees the calls of all of its operations.
+    """
+    breaker = site.policy.circuit_breaker
+    load = context.load(site)
+    if site.edge is not None or breaker is None or breaker.scope != "service":
+        return load.per_client, load.missing
+    operations = site.service.operations.values()
+    loads = [context.traffic.of_operation(operation) for operation in operations]
+    absent = tuple(fact for other in loads for fact in other.missing)
+    rates = [other.per_client for other in loads]
+    known = [rate for rate in rates if rate is not None]
+    return (sum(known), ()) if len(known) == len(rates) else (None, absent)
+
+
+def _help(seen: float, need: int, rate: float) -> str:
+    if seen >= 10:
+        return f"set minimum_calls: {max(5, int(seen / 2))}"
+    window = show.ceil_duration(2 * need / rate) if rate > 0 else None
+    widened = f", or window: {window}" if window else ""
+    return f"open on failure_threshold: 5, which needs no window{widened}"
