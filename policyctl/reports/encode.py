@@ -17,7 +17,7 @@ _STAND_INS = str.maketrans(
         "”": '"',
     }
 )
-_SHOWN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_ESCAPED = frozenset({"Cc", "Cf", "Cn", "Cs", "Zl", "Zp"})
 
 
 def encodable(text: str, encoding: str | None) -> str:
@@ -41,7 +41,7 @@ def visible(character: str) -> str:
     """A character as people may see it: control and invisible ones as escapes."""
     if character < "\x7f":
         return character if character >= " " else f"\\x{ord(character):02x}"
-    if unicodedata.category(character) in _SHOWN_CATEGORIES:
+    if unicodedata.category(character) in _ESCAPED:
         code = ord(character)
         if code < 0x100:
             return f"\\x{code:02x}"

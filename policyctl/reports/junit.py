@@ -30,8 +30,8 @@ def render(report: Report) -> str:
     }
     root.attrib.update(totals)
     ElementTree.indent(root)
-    body = ElementTree.tostring(root, encoding="us-ascii").decode("ascii")
-    return body.replace("encoding='us-ascii'", "encoding='UTF-8'") + "\n"
+    body: str = ElementTree.tostring(root, encoding="us-ascii").decode("ascii")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
 
 
 def _suite(

@@ -32,14 +32,14 @@ def render(report: Report) -> str:
 def to_data(report: Report) -> dict[str, Any]:
     """Return the SARIF log as plain data."""
     findings = sorted((*report.findings, *report.suppressed), key=lambda d: d.sort_key)
-    codes = sorted({(d.code, d.name) for d in findings})
-    index = {code: number for number, (code, _name) in enumerate(codes)}
+    rules = {d.code: d for d in reversed(findings)}
+    index = {code: number for number, code in enumerate(sorted(rules))}
     seen: Counter[str] = Counter()
     driver = {
         "name": "policyctl",
         "version": report.version,
         "semanticVersion": report.version,
-        "rules": [_rule(code, name) for code, name in codes],
+        "rules": [_rule(rules[code]) for code in index],
     }
     run = {
         "tool": {"driver": driver},
@@ -65,13 +65,14 @@ def uri(path: str) -> str:
     return quote(relative or _PROJECT_FILE, safe="/")
 
 
-def _rule(code: str, name: str) -> dict[str, Any]:
-    words = name.replace("-", " ")
+def _rule(first: Diagnostic) -> dict[str, Any]:
+    """The rule of a code, described by its first finding."""
+    words = first.name.replace("-", " ")
     return {
-        "id": code,
-        "name": name,
+        "id": first.code,
+        "name": first.name,
         "shortDescription": {"text": words[:1].upper() + words[1:]},
-        "help": {"text": f"Run: policyctl explain {code}"},
+        "help": {"text": one_line(first.help or words)},
     }
 
 
