@@ -72,10 +72,14 @@ def _plain(value: Any) -> int | str | None:
         if len(value) == 3 and value.isascii() and value.isdigit():
             return int(value)
         return value.upper() or None
-    kind: type[Any] = type(value)
-    if not hasattr(kind, "__members__"):
+    return _enum_status(value)
+
+
+def _enum_status(member: Any) -> int | str | None:
+    if not hasattr(member.__class__, "__members__"):
         return None
-    return value.value if isinstance(value.value, int) else str(value.name).upper()
+    value = member.value
+    return value if isinstance(value, int) else str(member.name).upper()
 
 
 def _boto_status(response: Any) -> int | None:

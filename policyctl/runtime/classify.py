@@ -1,0 +1,222 @@
+"""What an outcome means: one classification for breaker, retry and fallback (C2, C15).
+
+An outcome is a success, a failure or neutral for the circuit breaker, and retryable or
+not, which is another question: a ``ValueError`` is a success of the callee that no
+retry mends.
+"""
+
+from __future__ import annotations
+
+from policyctl.runtime.conditions import condition_table
+from policyctl.runtime.errors import (
+    AttemptTimeoutError,
+    PolicyConfigError,
+    PolicyError,
+)
+from policyctl.runtime.matching import ErrorMatcher
+from policyctl.runtime.predicate import holds, predicate
+from policyctl.runtime.status import StatusMatcher, status_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from policyctl.runtime.settings import CircuitBreaker, Retry
+
+SUCCESS = 0
+FAILURE = 1
+NEUTRAL = 2
+OUTCOME = 3
+"""Mask: ``flags & OUTCOME`` is SUCCESS, FAILURE or NEUTRAL."""
+RETRY = 4
+"""Flag: another attempt may follow."""
+
+
+class Classifier:
+    """Answers for one operation, from its ``retry`` and ``circuit_breaker`` settings.
+
+    Without a breaker every exception is a failure, so that statistics have a meaning.
+    Ignoring wins over recording, ``never_retry_on`` over ``retry_on``.
+
+    Attributes:
+        checks_results: False when every returned value is a plain success, so that
+            nobody needs to ask ``of_result``.
+
+    Raises:
+        PolicyConfigError: an exception named in the settings does not exist.
+    """
+
+    __slots__ = (
+        "_conditions",
+        "_ignore",
+        "_ignore_status",
+        "_never",
+        "_never_status",
+        "_own",
+        "_record",
+        "_record_result",
+        "_record_status",
+        "_retry",
+        "_retry_error",
+        "_retry_result",
+        "_retry_status",
+        "_statuses",
+        "checks_results",
+    )
+
+    def __init__(
+        self,
+        service: str = "",
+        operation: str = "",
+        *,
+        transport: str | None = None,
+        retry: Retry | None = None,
+        circuit_breaker: CircuitBreaker | None = None,
+    ) -> None:
+        self._own = (service, operation)
+        self._conditions = condition_table(transport)
+        self._set_breaker(circuit_breaker)
+        self._set_retry(retry)
+        self._statuses = any(
+            (
+                self._ignore_status,
+                self._record_status,
+                self._never_status,
+                self._retry_status,
+            )
+        )
+        predicates = (self._record_result, self._retry_result)
+        self.checks_results = self._statuses or predicates != (None, None)
+
+    def _set_breaker(self, settings: CircuitBreaker | None) -> None:
+        block = "circuit_breaker"
+        if settings is None:
+            self._record = ErrorMatcher(("Exception",))
+            self._ignore = ErrorMatcher()
+            self._record_status = self._ignore_status = StatusMatcher()
+            self._record_result = None
+            return
+        self._record = ErrorMatcher(settings.record_on, f"{block}.record_on")
+        self._ignore = ErrorMatcher(settings.ignore_on, f"{block}.ignore_on")
+        self._record_status = StatusMatcher(settings.record_on_status)
+        self._ignore_status = StatusMatcher(settings.ignore_on_status)
+        self._record_result = predicate(
+            settings.record_if_result, f"{block}.record_if_result"
+        )
+
+    def _set_retry(self, settings: Retry | None) -> None:
+        if settings is None:
+            self._retry = self._never = ErrorMatcher()
+            self._retry_status = self._never_status = StatusMatcher()
+            self._retry_error = self._retry_result = None
+            return
+        self._retry = ErrorMatcher(settings.retry_on, "retry.retry_on")
+        self._never = ErrorMatcher(settings.never_retry_on, "retry.never_retry_on")
+        self._retry_status = StatusMatcher(settings.retry_on_status)
+        self._never_status = StatusMatcher(settings.never_retry_on_status)
+        self._retry_error = predicate(settings.retry_if, "retry.retry_if")
+        self._retry_result = predicate(
+            settings.retry_if_result, "retry.retry_if_result"
+        )
+
+    def of_error(self, error: BaseException) -> int:
+        """Classify what an attempt raised: an outcome, with RETRY added if it may."""
+        if not isinstance(error, Exception):
+            return NEUTRAL
+        if isinstance(error, PolicyError):
+            return self._of_policy_error(error)
+        leaves = members(error)
+        if leaves:
+            return self._of_group(error, leaves)
+        if isinstance(error, (StopIteration, StopAsyncIteration)):
+            return SUCCESS
+        conditions = self._conditions.of(error)
+        status = status_of(error) if self._statuses else None
+        if self._ignore.matches(error, conditions) or status in self._ignore_status:
+            flags = NEUTRAL
+        elif self._record.matches(error, conditions) or status in self._record_status:
+            flags = FAILURE
+        else:
+            flags = SUCCESS
+        if self._may_retry(error, conditions, status):
+            flags |= RETRY
+        return flags
+
+    def of_result(self, result: object) -> int:
+        """Classify what an attempt returned; ask only if ``checks_results``."""
+        flags, may_retry = SUCCESS, True
+        status = status_of(result) if self._statuses else None
+        if status is not None:
+            if status in self._ignore_status:
+                flags = NEUTRAL
+            elif status in self._record_status:
+                flags = FAILURE
+            may_retry = status not in self._never_status
+            if may_retry and status in self._retry_status:
+                flags |= RETRY
+        if not flags & OUTCOME and holds(self._record_result, result):
+            flags |= FAILURE
+        if may_retry and holds(self._retry_result, result):
+            flags |= RETRY
+        return flags
+
+    def never_retries(self, error: BaseException) -> bool:
+        """Whether ``never_retry_on`` or ``never_retry_on_status`` names ``error``."""
+        conditions = self._conditions.of(error)
+        if self._never.matches(error, conditions):
+            return True
+        return bool(self._never_status) and status_of(error) in self._never_status
+
+    def _may_retry(
+        self, error: Exception, conditions: frozenset[str], status: int | str | None
+    ) -> bool:
+        if self._never.matches(error, conditions) or status in self._never_status:
+            return False
+        return (
+            self._retry.matches(error, conditions)
+            or status in self._retry_status
+            or holds(self._retry_error, error)
+        )
+
+    def _of_policy_error(self, error: PolicyError) -> int:
+        conditions = self._conditions.of(error)
+        if isinstance(error, PolicyConfigError):
+            return FAILURE if self._record.matches(error) else SUCCESS
+        own = self._own == (error.service, error.operation) != ("", "")
+        timeout = own and isinstance(error, AttemptTimeoutError)
+        if (own and not timeout) or self._ignore.matches(error, conditions):
+            flags = NEUTRAL
+        else:
+            flags = FAILURE
+        if timeout:
+            may = self._may_retry(error, conditions, None)
+        else:
+            may = self._retry.names_policy_error(error) and not self._never.matches(
+                error, conditions
+            )
+        return flags | RETRY if may and not (own and not timeout) else flags
+
+    def _of_group(self, group: Exception, leaves: list[Exception]) -> int:
+        answers = [self.of_error(leaf) for leaf in leaves]
+        outcomes = {flags & OUTCOME for flags in answers}
+        if self._ignore.matches(group) or outcomes == {NEUTRAL}:
+            outcome = NEUTRAL
+        else:
+            outcome = FAILURE if FAILURE in outcomes else SUCCESS
+        may = all(flags & RETRY for flags in answers) and not self._never.matches(group)
+        return outcome | RETRY if may else outcome
+
+
+def members(error: BaseException) -> list[Exception]:
+    """The leaves of an exception group, however deep; empty for anything else."""
+    if not isinstance(error, ExceptionGroup):
+        return []
+    leaves: list[Exception] = []
+    waiting: list[Any] = [error]
+    while waiting:
+        found = waiting.pop()
+        if issubclass(type(found), ExceptionGroup):
+            waiting.extend(found.exceptions)
+        else:
+            leaves.append(found)
+    return leaves
