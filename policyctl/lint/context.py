@@ -67,8 +67,16 @@ class Context:
         for edge in self.graph.edges():
             if edge.call is not None and edge.call.policy is not None:
                 policy = edge.call.policy
-                spot = place.of_operation(policy)
+                spot = place.of_override(edge.call, policy, edge.service)
                 yield Site(policy, edge.service, edge, spot)
+
+    def base_of(self, site: Site) -> Site | None:
+        """The operation's own site that an override is laid over."""
+        operation = self.project.find_operation(site.policy.id)
+        if site.edge is None or operation is None:
+            return None
+        service = self.project.services[operation.service]
+        return Site(operation, service, None, place.of_operation(operation))
 
     @cached_property
     def queues(self) -> tuple[QueueSite, ...]:
@@ -90,5 +98,5 @@ class Context:
         if edge.call is None:
             return place.of_service(edge.service)
         if edge.call.policy is not None:
-            return place.of_operation(edge.call.policy)
+            return place.of_override(edge.call, edge.call.policy, edge.service)
         return place.of_call(edge.call, edge.service)

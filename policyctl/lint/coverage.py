@@ -56,8 +56,11 @@ def build(ran: Iterable[str], skipped: Iterable[Skipped]) -> Coverage:
 
 
 def is_below(path: str, prefix: str) -> bool:
-    """Whether ``path`` is ``prefix`` or below it; everything is below the empty path."""
-    return not prefix or path == prefix or path.startswith(f"{prefix}.")
+    """Whether ``path`` is ``prefix`` or below it; everything is below the empty path.
+
+    ``calls[tax_api.compute]`` is below ``calls``.
+    """
+    return not prefix or path == prefix or path.startswith((f"{prefix}.", f"{prefix}["))
 
 
 def _owner(fact: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.lint import coverage, suppressions
-from policyctl.lint.context import Context
+from policyctl.lint.context import Context, Site
 from policyctl.lint.coverage import Coverage, Skipped
 from policyctl.lint.registry import all_rules, matches
 from policyctl.lint.rule import Missing, Outcomes, Rule
@@ -138,7 +138,7 @@ class _Collector:
         queues = [site for site in context.queues if site.service.name in reported]
         edges = [e for e in context.graph.edges() if e.service.name in reported]
         for rule in self.rules:
-            self._each(rule, "check_operation", sites)
+            self._check_operations(rule, sites)
             self._each(rule, "check_edge", edges)
             self._each(rule, "check_queue", queues)
             self._each(rule, "check_service", services)
@@ -175,6 +175,13 @@ class _Collector:
             self.settings.today,
         )
 
+    def _check_operations(self, rule: Rule, sites: list[Site]) -> None:
+        self._each(rule, "check_operation", [s for s in sites if s.edge is None])
+        if _overrides(rule, "check_operation"):
+            for site in sites:
+                if site.edge is not None:
+                    self._take(rule, partial(_own, rule, site, self.context))
+
     def _each(self, rule: Rule, hook: str, items: Iterable[Any]) -> None:
         if not _overrides(rule, hook):
             return
@@ -202,6 +209,16 @@ class _Collector:
             if severity is not None:
                 return replace(finding, severity=severity)
         return finding
+
+
+def _own(rule: Rule, site: Site, context: Context) -> Iterator[Any]:
+    """What a rule says of an override and does not say of the operation itself."""
+    base = context.base_of(site)
+    known = () if base is None else tuple(rule.check_operation(base, context))
+    said = {found.message for found in known if isinstance(found, Diagnostic)}
+    for outcome in rule.check_operation(site, context):
+        if not isinstance(outcome, Diagnostic) or outcome.message not in said:
+            yield outcome
 
 
 def _chain(

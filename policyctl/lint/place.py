@@ -100,7 +100,7 @@ def _upwards(path: str) -> Iterator[str]:
 
 
 def of_operation(operation: Operation) -> Place:
-    """The place of an operation or of an edge's override."""
+    """The place of an operation."""
     return Place(
         operation.path,
         operation.id,
@@ -108,6 +108,12 @@ def of_operation(operation: Operation) -> Place:
         operation.document,
         operation.origins,
     )
+
+
+def of_override(call: Call, policy: Operation, service: Service) -> Place:
+    """The place of the settings that ``service`` uses for one of its calls."""
+    title = f"the call from {service.name} to {call.to}"
+    return Place(policy.path, title, call.span, service.document, policy.origins)
 
 
 def of_call(call: Call, service: Service) -> Place:
