@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
@@ -21,7 +21,6 @@ from policyctl.units import (
     MAX_RATE,
     MAX_SIZE,
     UnitError,
-    check_ratio,
     format_duration,
     format_rate,
     format_ratio,
@@ -257,10 +256,14 @@ def _parse_number(text: str, _limit: Limit) -> float:
     return float(text)
 
 
-_PARSERS = {
-    "duration": lambda text, limit: parse_duration(text, maximum=limit.maximum),
+def _parse_duration(text: str, limit: Limit) -> float:
+    return parse_duration(text, maximum=limit.maximum)
+
+
+_PARSERS: Mapping[Kind, Callable[[str, Limit], float]] = {
+    "duration": _parse_duration,
     "rate": lambda text, _limit: parse_rate(text),
-    "ratio": lambda text, _limit: check_ratio(parse_ratio(text)),
+    "ratio": lambda text, _limit: parse_ratio(text),
     "size": lambda text, _limit: parse_size(text),
     "count": _parse_count,
     "number": _parse_number,

@@ -10,6 +10,7 @@ import builtins
 import re
 from collections.abc import Iterable
 from keyword import iskeyword
+from typing import Any
 
 from policyctl.units import UnitError, quote
 
@@ -65,7 +66,7 @@ def parse_exception(text: str, *, rejections: bool = False) -> str:
             f"{quote(text)} is a rejection by this policy, which is never retried or recorded",
             "remove it; only fallback_on may name it",
         )
-    found: object = getattr(builtins, text, None)
+    found: Any = getattr(builtins, text, None)
     if not isinstance(found, type) or not issubclass(found, BaseException):
         raise _no_exception(text, found, rejections)
     if not issubclass(found, Exception):
@@ -76,7 +77,7 @@ def parse_exception(text: str, *, rejections: bool = False) -> str:
     return text
 
 
-def _no_exception(text: str, found: object, rejections: bool) -> UnitError:
+def _no_exception(text: str, found: Any, rejections: bool) -> UnitError:
     shown = quote(text)
     if "." in text:
         return UnitError(f"{shown} is not an exception", _reference_hint(text))

@@ -38,7 +38,9 @@ def to_findings(
 def _finding(document: Document, path: NodePath, detail: Any) -> Diagnostic:
     if detail["type"] == "missing":
         return missing_key(document, path, str(detail["loc"][-1]))
-    context: dict[str, str] = detail.get("ctx", {})
+    context: dict[str, Any] = detail.get("ctx", {})
+    if context.get("index") is not None:
+        path = (*path, context["index"])
     return finding(
         context.get("check", "wrong-type"),
         document.locate(path),

@@ -18,6 +18,7 @@ from policyctl.units import UnitError, quote
 
 Off = Literal["off"]
 OFF: Off = "off"
+MOST_ITEMS = 1000
 _ANY = core_schema.any_schema()
 _PLAIN = core_schema.simple_ser_schema("any")
 
@@ -46,11 +47,15 @@ def required(description: str, *examples: object) -> Any:
     return Field(description=description, examples=list(examples))
 
 
-def fail(check: str, message: str, hint: str = "") -> PydanticCustomError:
-    """Build the error of one value; ``check`` is a name of ``model.codes``."""
-    return PydanticCustomError(
-        "policy", "{message}", {"check": check, "message": message, "hint": hint}
-    )
+def fail(
+    check: str, message: str, hint: str = "", index: int | None = None
+) -> PydanticCustomError:
+    """Build the error of one value; ``check`` is a name of ``model.codes``.
+
+    ``index`` names the item of a list that the error is about.
+    """
+    context = {"check": check, "message": message, "hint": hint, "index": index}
+    return PydanticCustomError("policy", "{message}", context)
 
 
 def kind_of(value: object) -> str:
@@ -71,11 +76,12 @@ def is_off(value: object) -> bool:
     return value is False or value == OFF
 
 
-def show_value(value: object) -> str:
+def show_value(value: Any) -> str:
     """The value in backticks, or its kind where it is a collection."""
-    if isinstance(value, (dict, list)):
-        return kind_of(value)
-    if isinstance(value, bool):
+    kind = kind_of(value)
+    if kind in ("a mapping", "a list", "null"):
+        return kind
+    if kind == "a boolean":
         return quote("true" if value else "false")
     return quote(value)
 
@@ -140,24 +146,29 @@ class Items(Marker):
             serialization=_PLAIN,
         )
 
-    def _validate(
-        self, value: object, handler: Callable[[object], list[object]]
-    ) -> object:
+    def _validate(self, value: Any, handler: Callable[[Any], list[Any]]) -> object:
         if self.off and is_off(value):
             return OFF
-        if not isinstance(value, list):
+        if kind_of(value) != "a list":
             raise fail(
                 "wrong-type", f"{show_value(value)} is not a list", _list_hint(value)
             )
         if self.nonempty and not value:
             raise fail("wrong-type", "the list is empty", "name at least one")
+        if len(value) > MOST_ITEMS:
+            raise fail(
+                "wrong-type",
+                f"the list has {len(value)} items",
+                f"name at most {MOST_ITEMS}",
+            )
         found = handler(value)
-        if len(set(map(str, found))) != len(found):
-            seen = [item for i, item in enumerate(found) if item in found[:i]]
+        if len(set(found)) != len(found):
+            index = next(i for i, item in enumerate(found) if item in found[:i])
             raise fail(
                 "duplicate-item",
-                f"{quote(seen[0])} is in the list twice",
+                f"{quote(found[index])} is in the list twice",
                 "remove one of them",
+                index,
             )
         return found
 
@@ -187,7 +198,7 @@ class Block(Marker):
             self._validate, handler.generate_schema(self.model), serialization=_PLAIN
         )
 
-    def _validate(self, value: object, handler: Callable[[object], object]) -> object:
+    def _validate(self, value: Any, handler: Callable[[Any], object]) -> object:
         if isinstance(value, (dict, self.model)):
             return handler(value)
         if self.off and is_off(value):
@@ -228,7 +239,7 @@ class Named(Marker):
             self._validate, core_schema.dict_schema(_ANY, block), serialization=_PLAIN
         )
 
-    def _validate(self, value: object, handler: Callable[[object], object]) -> object:
+    def _validate(self, value: Any, handler: Callable[[Any], object]) -> object:
         if self.off and is_off(value):
             return OFF
         if not isinstance(value, dict):
@@ -254,7 +265,7 @@ class Blocks(Marker):
             self._validate, core_schema.list_schema(block), serialization=_PLAIN
         )
 
-    def _validate(self, value: object, handler: Callable[[object], object]) -> object:
+    def _validate(self, value: Any, handler: Callable[[Any], object]) -> object:
         if self.off and is_off(value):
             return OFF
         if not isinstance(value, list):

@@ -2,7 +2,7 @@
 
 Names are folded: lower case, letters and digits alone, so that ``maxRetries``,
 ``max_retries`` and ``max-retries`` are one. Under a name, the hint for the block that
-it was found in comes first, then the one under ``""``. The names are those of
+it was found in comes first, then the one under ``""``, for anywhere. The names are those of
 resilience4j, Polly, Istio, Envoy, the gRPC service config, Dapr, Hystrix, tenacity,
 stamina, pybreaker and backoff.
 """
@@ -250,7 +250,7 @@ FOREIGN: dict[str, dict[str, str]] = {
     "maxreceivecount": {"queue": "say max_deliveries"},
     "batchsize": {"": "say batch"},
     "warnthreshold": {"queue": "say warn_at"},
-    "name": {"": "say service, the name of the service"},
+    "name": {"top": "say service, the name of the service"},
     "services": {
         "": "write one service per document: service: NAME, and documents separated by ---"
     },
@@ -270,9 +270,14 @@ def fold_key(name: str) -> str:
     return "".join(c for c in name.lower() if c.isalnum())
 
 
-def foreign(name: str, block: str) -> str | None:
-    """The hint for a name of another system found in ``block``, or None."""
+def foreign(name: str, block: str, *, exact: bool = False) -> str | None:
+    """The hint for a name of another system found in ``block``, or None.
+
+    ``block`` is the key of the block, ``operation``, ``queue``, ``environment`` or
+    ``top``. With ``exact`` only a hint for that very block counts: the name is a key of
+    ours elsewhere.
+    """
     hints = FOREIGN.get(fold_key(name))
     if hints is None:
         return None
-    return hints.get(block, hints.get(""))
+    return hints.get(block) if exact else hints.get(block, hints.get(""))

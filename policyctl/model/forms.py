@@ -14,7 +14,6 @@ _ALTERNATIVES: dict[str, tuple[str, ...]] = {
     "fallback": ("value", "call", "operation"),
     "forward": ("header", "argument"),
     "window": ("seconds", "calls"),
-    "key": ("arguments", "call"),
 }
 _OPAQUE = frozenset({"value"})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable as Function
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -49,7 +49,7 @@ class KeyForms(Marker):
             serialization=core_schema.simple_ser_schema("any"),
         )
 
-    def _validate(self, value: object, handler: Function[[object], KeyCall]) -> object:
+    def _validate(self, value: Any, handler: Function[[Any], KeyCall]) -> object:
         if self.off and is_off(value):
             return "off"
         if isinstance(value, list):

@@ -14,8 +14,10 @@ from policyctl.model.place import dotted
 from policyctl.model.queues import Queue
 from policyctl.model.service import Ignore, PresetModel, ServiceModel
 from policyctl.model.shape import Shape, shape_of
-from policyctl.source.nodes import Document, Entry, NodePath
+from policyctl.source.nodes import Document, Entry, NodePath, PathPart
 from policyctl.units import quote
+
+_NAMED = {"operations": "operation", "queues": "queue", "environments": "environment"}
 
 
 def unknown_key(
@@ -31,7 +33,7 @@ def unknown_key(
     snake = _snake(name)
     if snake in shape.keys:
         return _misspelt(document, entry, snake, message, policy_path)
-    hint = foreign(name, block)
+    hint = foreign(name, block, exact=name in _owners())
     if hint is not None:
         return finding("foreign-key", span, message, hint, policy_path=policy_path)
     if snake != name and snake in _owners() and not nearest(name, shape.keys, 0.8):
@@ -74,39 +76,24 @@ def _snake(name: str) -> str:
 
 
 def _block_name(path: NodePath) -> str:
-    """The key that names the block; ``queue`` and ``operation`` for named ones."""
-    if len(path) >= 2 and path[-2] == "queues":
-        return "queues"
-    if len(path) >= 3:
-        named = {
-            "queues": "queue",
-            "operations": "operation",
-            "environments": "environment",
-        }
-        kind = named.get(str(path[-3]))
-        if kind is not None:
-            return kind
-        if path[-2] == "budget" and path[-3] == "retry":
-            return "retry_budget"
-    return str(path[-2]) if len(path) >= 2 else ""
+    """What ``foreign`` calls the block of a key; ``path`` is the key's."""
+    kind, block = ("", "", *path[:-1])[-2:]
+    if kind == "retry" and block == "budget":
+        return "retry_budget"
+    return _NAMED.get(str(kind), str(block)) or "top"
 
 
 def _where(shape: Shape, path: NodePath) -> str:
-    parent = path[:-1]
-    if not parent:
+    """The block of a key in words; ``path`` is the key's."""
+    full: tuple[PathPart, ...] = ("", "", *path[:-1])
+    kind, block = full[-2], full[-1]
+    if block == "":
         return "a preset" if shape.model is PresetModel else "a service document"
-    if len(parent) >= 2 and isinstance(parent[-1], str):
-        named = {
-            "operations": "operation",
-            "queues": "queue",
-            "environments": "environment",
-        }
-        kind = named.get(str(parent[-2]))
-        if kind is not None:
-            return f"{kind} {parent[-1]}"
-    if isinstance(parent[-1], int):
-        return f"entry {parent[-1] + 1} of {parent[-2]}"
-    return str(parent[-1])
+    if isinstance(block, int):
+        return f"entry {block + 1} of {kind}"
+    named = _NAMED.get(str(kind))
+    shown = block if len(block) <= 40 and block.isprintable() else quote(block)
+    return f"{named} {shown}" if named else shown
 
 
 def _join(places: tuple[str, ...]) -> str:

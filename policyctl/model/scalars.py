@@ -212,7 +212,8 @@ class Text(Scalar):
     def read(self, value: object) -> object:
         """The text itself."""
         if not isinstance(value, str):
-            hint = f'quote it: "{value}"' if is_number(value) else f"write {self.what}"
+            quoted = is_number(value) and self._accepts(str(value))
+            hint = f'quote it: "{value}"' if quoted else f"write {self.what}"
             raise CheckError(
                 self.name, f"{show_value(value)} is {kind_of(value)}, not text", hint
             )
@@ -227,11 +228,16 @@ class Text(Scalar):
         if self.parse is not None:
             try:
                 self.parse(value)
-            except CheckError:
-                raise
             except UnitError as error:
                 raise CheckError(self.name, error.message, error.hint) from None
         return value
+
+    def _accepts(self, text: str) -> bool:
+        try:
+            self.read(text)
+        except UnitError:
+            return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,10 @@ def _shape(marker: Marker) -> Shape:
         inner = shape_of(marker.model)
         return Shape("block", marker, inner.keys, model=marker.model)
     if isinstance(marker, KeyForms):
-        return Shape("block", marker, shape_of(KeyCall).keys, model=KeyCall)
+        keys = {"call": shape_of(KeyCall).keys["call"]}
+        return Shape(
+            "block", marker, keys, shape_of(KeyCall).keys["arguments"], KeyCall
+        )
     if isinstance(marker, Named):
         return Shape("named", marker, item=shape_of(marker.model))
     if isinstance(marker, Blocks):
