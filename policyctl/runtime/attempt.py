@@ -1,0 +1,298 @@
+"""One attempt: what it must pass on the way in, and what its end means.
+
+This is the slow side, taken whenever a compiled wrapper finds anything unusual. Own
+rejections are values here, not exceptions: an attempt that was refused has a
+``rejection``, one that ran and failed has an ``error``.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from math import inf
+
+from policyctl.runtime.breaker import FORCED_OPEN, REFUSED
+from policyctl.runtime.budget import DEADLINE, NO_DEADLINE
+from policyctl.runtime.bulkhead import GRANTED, QUEUE_FULL, STALE, TURNED_AWAY
+from policyctl.runtime.classify import FAILURE, NEUTRAL, OUTCOME, RETRY, SUCCESS
+from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.errors import (
+    AttemptTimeoutError,
+    BudgetExhaustedError,
+    BulkheadFullError,
+    CircuitOpenError,
+    PolicyError,
+)
+from policyctl.runtime.events import EVENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from policyctl.runtime.policy import Policy
+
+_next_permit = count(1).__next__
+
+
+class Attempt:
+    """State of one attempt of a guarded call.
+
+    Attributes:
+        episode: the breaker's episode that it was admitted in.
+        permit: its own number, for a permit in half-open.
+        started: when the call itself began.
+        deadline: when it must have ended; infinity without a limit.
+        limit: seconds from start to deadline.
+        cut: whether the budget made the limit shorter than attempt_timeout.
+        holds_slot: whether ending it gives a slot back.
+        rejection: our own error if it was refused, else None.
+        error: what the call raised, or what its time limit makes of it.
+        result: what the call returned.
+        may_retry: whether error or result may be tried again for.
+    """
+
+    __slots__ = (
+        "cut",
+        "deadline",
+        "episode",
+        "error",
+        "holds_slot",
+        "limit",
+        "may_retry",
+        "permit",
+        "policy",
+        "rejection",
+        "result",
+        "started",
+    )
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.episode = 0
+        self.permit = 0
+        self.started = 0.0
+        self.deadline = inf
+        self.limit = inf
+        self.cut = False
+        self.holds_slot = False
+        self.rejection: PolicyError | None = None
+        self.error: Exception | None = None
+        self.result: Any = None
+        self.may_retry = False
+
+    # -- the way in --------------------------------------------------------------
+
+    def admit(self, now: float) -> bool:
+        """Pass budget and breaker; False with ``rejection`` set if refused."""
+        policy = self.policy
+        deadline = DEADLINE.get()
+        if deadline != NO_DEADLINE:
+            remaining = deadline - now
+            if remaining <= 0 or remaining < policy.minimum:
+                return self.reject(
+                    BudgetExhaustedError(
+                        policy.service, policy.operation, remaining, policy.minimum
+                    )
+                )
+        return self.pass_breaker(now)
+
+    def pass_breaker(self, now: float) -> bool:
+        """Ask the breaker; False with ``rejection`` set if it refuses."""
+        breaker = self.policy.breaker
+        if breaker is None:
+            return True
+        self.permit = _next_permit()
+        self.episode = breaker.admit(now, self.permit)
+        if self.episode == REFUSED:
+            return self.reject(circuit_open(self.policy, now))
+        return True
+
+    def take_slot(self) -> bool:
+        """Take a free slot; False if there is none to be had at once."""
+        policy = self.policy
+        if policy.waiters is None:
+            with policy.gate.lock:
+                policy.gate.count += 1
+        elif not policy.waiters.try_enter():
+            return False
+        self.holds_slot = True
+        return True
+
+    def wait_limit(self, now: float) -> float:
+        """Until when to wait for a slot; ``now`` where waiting is not wanted."""
+        waiters = self.policy.waiters
+        assert waiters is not None
+        return min(now + waiters.settings.max_wait, DEADLINE.get())
+
+    def full_at_once(self) -> None:
+        """No slot was free and ``max_wait`` is zero."""
+        waiters = self.policy.waiters
+        assert waiters is not None
+        waiters.rejected += 1
+        self._bulkhead_full(0.0)
+
+    def waited(self, state: int, since: float) -> bool:
+        """What the end of a wait means: True to go on, False if refused."""
+        now = CLOCK.now()
+        if state == GRANTED:
+            self.holds_slot = True
+            return self._still_admitted(now)
+        if state == STALE:
+            return self._still_admitted(now)
+        if state == TURNED_AWAY:
+            return self.reject(circuit_open(self.policy, now))
+        if state == QUEUE_FULL:
+            self._bulkhead_full(None)
+        elif (deadline := DEADLINE.get()) <= now:
+            policy = self.policy
+            remaining = deadline - now
+            self.reject(
+                BudgetExhaustedError(
+                    policy.service, policy.operation, remaining, policy.minimum
+                )
+            )
+        else:
+            self._bulkhead_full(now - since)
+        return False
+
+    def _still_admitted(self, now: float) -> bool:
+        """Ask the breaker again if it moved while this attempt waited."""
+        breaker = self.policy.breaker
+        if breaker is None or self.episode in (self.policy.gate.episode, -2):
+            return True
+        return self.pass_breaker(now)
+
+    def _bulkhead_full(self, waited: float | None) -> None:
+        policy, waiters = self.policy, self.policy.waiters
+        assert waiters is not None
+        self.reject(
+            BulkheadFullError(
+                policy.service,
+                policy.operation,
+                waiters.max_concurrent,
+                waiters.settings.max_queue,
+                waited,
+            )
+        )
+
+    def reject(self, error: PolicyError) -> bool:
+        """Keep our own rejection and give back what was taken; always False."""
+        self.rejection = error
+        self.settle(NEUTRAL, CLOCK.now())
+        if EVENTS.listeners:
+            policy = self.policy
+            EVENTS.emit("rejected", policy.service, policy.operation, error=error)
+        return False
+
+    def set_limit(self, now: float) -> bool:
+        """Fix the attempt's limit (C22); False if the budget ran out on the way in."""
+        policy = self.policy
+        deadline = DEADLINE.get()
+        self.started = now
+        total = policy.attempt_limit
+        if deadline == NO_DEADLINE and total is None:
+            return True
+        remaining = deadline - now
+        if remaining <= 0 or remaining < policy.minimum:
+            return self.reject(
+                BudgetExhaustedError(
+                    policy.service, policy.operation, remaining, policy.minimum
+                )
+            )
+        self.cut = total is None or remaining < total
+        self.limit = remaining if self.cut or total is None else total
+        self.deadline = now + self.limit
+        return True
+
+    # -- the way out -------------------------------------------------------------
+
+    def succeeded(self, result: Any, overran: bool) -> None:
+        """The call returned; ``overran`` if only after its limit."""
+        now = CLOCK.now()
+        self.result = result
+        policy = self.policy
+        kind = SUCCESS
+        if policy.classifier.checks_results:
+            flags = policy.classifier.of_result(result)
+            kind, self.may_retry = flags & OUTCOME, bool(flags & RETRY)
+        if overran and kind == SUCCESS:
+            kind = self._overrun_kind(now)
+        self.settle(kind, now)
+
+    def failed(self, caught: BaseException, timed_out: bool) -> bool:
+        """The call raised; False if ``caught`` is to pass through untouched."""
+        now = CLOCK.now()
+        if timed_out:
+            error: Exception = self.timeout_error(now)
+            error.__cause__ = caught
+        elif isinstance(caught, Exception):
+            error = caught
+        else:
+            self.settle(NEUTRAL, now)
+            return False
+        self.error = error
+        flags = self.policy.classifier.of_error(error)
+        kind, self.may_retry = flags & OUTCOME, bool(flags & RETRY)
+        if timed_out and self.cut:
+            kind = self._overrun_kind(now)
+        self.settle(kind, now)
+        if EVENTS.listeners:
+            policy = self.policy
+            EVENTS.emit(
+                "attempt_failed",
+                policy.service,
+                policy.operation,
+                error=self.error,
+                recorded=kind == FAILURE,
+                duration=now - self.started,
+            )
+        return True
+
+    def timeout_error(self, now: float) -> PolicyError:
+        """The error for an attempt that its limit ended."""
+        policy = self.policy
+        if not self.cut:
+            return AttemptTimeoutError(policy.service, policy.operation, self.limit)
+        return BudgetExhaustedError(
+            policy.service,
+            policy.operation,
+            DEADLINE.get() - now,
+            policy.minimum,
+            after=now - self.started,
+        )
+
+    def _overrun_kind(self, now: float) -> int:
+        """A cut by the budget blames the callee only after half its own limit (C22)."""
+        total = self.policy.attempt_limit
+        if not self.cut:
+            return FAILURE
+        if total is None or now - self.started < total / 2:
+            return NEUTRAL
+        return FAILURE
+
+    def settle(self, kind: int, now: float) -> None:
+        """Tell the breaker, then give the slot back."""
+        policy, breaker = self.policy, self.policy.breaker
+        if breaker is not None:
+            if kind == SUCCESS:
+                breaker.success(self.episode, self.permit, now, now - self.started)
+            elif kind == FAILURE:
+                breaker.failure(self.episode, self.permit, now, now - self.started)
+            else:
+                breaker.neutral(self.episode, self.permit)
+        if self.holds_slot:
+            self.holds_slot = False
+            policy.release_slot()
+
+
+def circuit_open(policy: Policy, now: float) -> CircuitOpenError:
+    """The error for an attempt that the breaker refused."""
+    breaker = policy.breaker
+    assert breaker is not None
+    state = breaker.refusing_as()
+    return CircuitOpenError(
+        policy.service,
+        policy.operation,
+        inf if state == FORCED_OPEN else max(0.0, breaker.until - now),
+        state,
+        breaker.settings.half_open_max_calls,
+    )

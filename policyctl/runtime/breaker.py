@@ -1,0 +1,409 @@
+"""The circuit breaker: one state machine for threads, tasks and event loops alike.
+
+Every change happens under the breaker's lock in one step; nothing waits, calls user
+code or emits an event while it is held. Time comes in as an argument, so that the
+machine can be tested against a model.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from math import inf
+
+from policyctl.runtime.gate import UNUSUAL, Gate
+from policyctl.runtime.recovery import break_length
+from policyctl.runtime.window import make_window
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from policyctl.runtime.chance import Chance
+
+    from policyctl.runtime.bulkhead import Waiter
+    from policyctl.runtime.settings import CircuitBreaker
+    from policyctl.runtime.window import CountWindow, TimeWindow
+
+CLOSED = "closed"
+OPEN = "open"
+HALF_OPEN = "half_open"
+FORCED_OPEN = "forced_open"
+FORCED_CLOSED = "forced_closed"
+DISABLED = "disabled"
+
+REFUSED = -1
+"""``admit`` answers this instead of an episode when the attempt must not run."""
+UNCOUNTED = -2
+"""The episode of attempts that run although they would be refused (mode observe)."""
+
+
+class Breaker:
+    """State, counts and permits of one circuit breaker.
+
+    Attributes:
+        settings: the ``circuit_breaker`` block.
+        episode: grows with every change of state; results of other episodes are void.
+        failures: consecutive failures while closed.
+        until: the instant at which the break ends.
+        reopenings: failed half-open episodes since the breaker was last closed.
+        rejected: attempts refused so far.
+    """
+
+    __slots__ = (
+        "_gates",
+        "_manual",
+        "_notify",
+        "_pending",
+        "_permits",
+        "_random",
+        "_state",
+        "_successes",
+        "_turned_away",
+        "_unusual",
+        "_window",
+        "episode",
+        "failures",
+        "lock",
+        "rejected",
+        "reopenings",
+        "settings",
+        "until",
+    )
+
+    def __init__(
+        self,
+        settings: CircuitBreaker,
+        notify: Callable[[str, str], None],
+        random: Chance,
+    ) -> None:
+        """``notify(old, new)`` is called for each transition, outside the lock."""
+        self.settings = settings
+        self.lock = allocate_lock()
+        self.episode = 0
+        self.failures = 0
+        self.until = -inf
+        self.reopenings = 0
+        self.rejected = 0
+        self._state = CLOSED
+        self._successes = 0
+        self._manual: str | None = _manual_of(settings)
+        self._permits: dict[int, float] = {}
+        self._window: CountWindow | TimeWindow | None = None
+        if settings.failure_ratio is not None or settings.slow_call is not None:
+            self._window = make_window(settings.window)
+        self._gates: list[Gate] = []
+        self._unusual = self._is_unusual()
+        self._pending: list[tuple[str, str]] = []
+        self._turned_away: list[Waiter] = []
+        self._notify = notify
+        self._random = random
+
+    # -- attaching -------------------------------------------------------------
+
+    def attach(self, gate: Gate) -> None:
+        """Keep ``gate`` flagged while anything here is unusual."""
+        with self.lock, gate.lock:
+            self._gates.append(gate)
+            gate.episode = self.episode
+            if self._unusual:
+                gate.count += UNUSUAL
+
+    @property
+    def counts_successes(self) -> bool:
+        """Whether every success has to be reported, not only the unusual ones."""
+        return self._window is not None
+
+    # -- questions -------------------------------------------------------------
+
+    def state(self, now: float) -> str:
+        """The state at ``now``; an elapsed break reads as half-open (C5)."""
+        with self.lock:
+            self._advance(now)
+            shown = self._shown()
+        self._emit()
+        return shown
+
+    def retry_after(self, now: float) -> float:
+        """Seconds until a probe may pass: 0.0 unless open, infinity if forced open."""
+        with self.lock:
+            self._advance(now)
+            if self._manual is not None:
+                wait = inf if self._manual == FORCED_OPEN else 0.0
+            else:
+                wait = max(0.0, self.until - now) if self._state == OPEN else 0.0
+        self._emit()
+        return wait
+
+    def refusing_as(self) -> str:
+        """``open``, ``half_open`` or ``forced_open``: what a rejection calls it."""
+        shown = self._shown()
+        return shown if shown in (HALF_OPEN, FORCED_OPEN) else OPEN
+
+    def statistics(self, now: float) -> dict[str, object]:
+        """Numbers for people and for the registry, consistent with each other."""
+        with self.lock:
+            self._advance(now)
+            window = self._window
+            if window is not None:
+                window.expire(now)
+            numbers: dict[str, object] = {
+                "state": self._shown(),
+                "failures": self.failures,
+                "rejected": self.rejected,
+                "reopenings": self.reopenings,
+                "permits_in_use": len(self._permits),
+                "half_open_successes": self._successes,
+                "retry_after": max(0.0, self.until - now) if self._state == OPEN else 0,
+            }
+            if window is not None:
+                numbers["window"] = {
+                    "calls": window.total,
+                    "failures": window.failed,
+                    "slow": window.slow,
+                }
+        self._emit()
+        return numbers
+
+    def _shown(self) -> str:
+        return self._state if self._manual is None else self._manual
+
+    # -- admission -------------------------------------------------------------
+
+    def admit(self, now: float, permit: int) -> int:
+        """Let an attempt in, or refuse it.
+
+        Args:
+            now: the time.
+            permit: a number that is this attempt's own; it marks the permit taken in
+                half-open.
+
+        Returns:
+            The episode to report the result with, ``UNCOUNTED`` or ``REFUSED``.
+        """
+        with self.lock:
+            verdict = self._admit(now, permit)
+        if self._pending:
+            self._emit()
+        return verdict
+
+    def _admit(self, now: float, permit: int) -> int:
+        if self._manual is not None:
+            if self._manual != FORCED_OPEN:
+                return UNCOUNTED
+            return self._refuse()
+        if self._state != CLOSED:
+            self._advance(now)
+            if self._state == OPEN:
+                return self._refuse()
+            if len(self._permits) >= self.settings.half_open_max_calls:
+                return self._refuse()
+            self._permits[permit] = now
+        return self.episode
+
+    def _refuse(self) -> int:
+        self.rejected += 1
+        return UNCOUNTED if self.settings.mode == "observe" else REFUSED
+
+    # -- results ---------------------------------------------------------------
+
+    def success(self, episode: int, permit: int, now: float, duration: float) -> None:
+        """Record an attempt that worked."""
+        with self.lock:
+            self._advance(now)
+            if episode == self.episode and self._manual is None:
+                if self._state == CLOSED:
+                    self._closed_success(now, duration)
+                elif self._permits.pop(permit, None) is not None:
+                    self._probe_success(now, duration)
+        self._emit()
+
+    def failure(self, episode: int, permit: int, now: float, duration: float) -> None:
+        """Record an attempt that failed."""
+        with self.lock:
+            self._advance(now)
+            if episode == self.episode and self._manual is None:
+                if self._state == CLOSED:
+                    self._closed_failure(now, duration)
+                elif self._permits.pop(permit, None) is not None:
+                    self._reopen(now)
+        self._emit()
+
+    def neutral(self, episode: int, permit: int) -> None:
+        """Give back what the attempt held, without a verdict (C2)."""
+        with self.lock:
+            if episode == self.episode:
+                self._permits.pop(permit, None)
+
+    def _closed_success(self, now: float, duration: float) -> None:
+        self.failures = 0
+        if self._window is not None:
+            self._window.add(now, False, self._is_slow(duration))
+            self._judge_window(now)
+        self._refresh()
+
+    def _closed_failure(self, now: float, duration: float) -> None:
+        self.failures += 1
+        threshold = self.settings.failure_threshold
+        if self._window is not None:
+            self._window.add(now, True, self._is_slow(duration))
+        if threshold is not None and self.failures >= threshold:
+            self._open(now, now)
+        else:
+            self._judge_window(now)
+        self._refresh()
+
+    def _probe_success(self, now: float, duration: float) -> None:
+        if self._is_slow(duration):
+            self._reopen(now)
+            return
+        self._successes += 1
+        if self._successes >= self.settings.success_threshold:
+            self._close()
+
+    def _is_slow(self, duration: float) -> bool:
+        slow_call = self.settings.slow_call
+        return slow_call is not None and duration > slow_call.after
+
+    def _judge_window(self, now: float) -> None:
+        window, settings = self._window, self.settings
+        if window is None or self._state != CLOSED:
+            return
+        window.expire(now)
+        total = window.total
+        if total < settings.minimum_calls:
+            return
+        ratio, slow_call = settings.failure_ratio, settings.slow_call
+        if (ratio is not None and window.failed >= ratio * total) or (
+            slow_call is not None and window.slow >= slow_call.ratio * total
+        ):
+            self._open(now, now)
+
+    # -- transitions, all under the lock ----------------------------------------
+
+    def _advance(self, now: float) -> None:
+        """Do what time alone brings about: half-open, and probes that take too long."""
+        if self._state == OPEN and now >= self.until:
+            self._move(HALF_OPEN)
+        while self._state == HALF_OPEN and self._permits:
+            overdue = min(self._permits.values()) + self.settings.half_open_max_wait
+            if now < overdue:
+                return
+            self._reopen(overdue)
+            if now >= self.until:
+                self._move(HALF_OPEN)
+
+    def _open(self, now: float, since: float) -> None:
+        length = break_length(
+            self.settings.recovery_timeout, self.reopenings, self._random
+        )
+        self.until = since + length
+        self._move(OPEN)
+
+    def _reopen(self, since: float) -> None:
+        self.reopenings += 1
+        self._open(since, since)
+
+    def _close(self) -> None:
+        self.reopenings = 0
+        self._move(CLOSED)
+
+    def _move(self, state: str) -> None:
+        old, self._state = self._state, state
+        self.episode += 1
+        self.failures = 0
+        self._successes = 0
+        self._permits.clear()
+        if state == CLOSED and self._window is not None:
+            self._window.clear()
+        if old != state:
+            self._pending.append((old, state))
+        self._refresh(renew=True)
+
+    def _refresh(self, renew: bool = False) -> None:
+        """Bring the gates in line: flagged first and unflagged last.
+
+        So an attempt that passes at once always belongs to the closed episode that it
+        reads.
+        """
+        unusual = self._is_unusual()
+        if unusual == self._unusual and not renew:
+            return
+        change = (unusual - self._unusual) * UNUSUAL
+        self._unusual = unusual
+        refusing = self._shown() in (OPEN, FORCED_OPEN) and (
+            self.settings.mode != "observe"
+        )
+        for gate in self._gates:
+            with gate.lock:
+                if change > 0:
+                    gate.count += change
+                gate.episode = self.episode
+                if change < 0:
+                    gate.count += change
+                if refusing and gate.waiters is not None:
+                    self._turned_away += gate.waiters.turn_away()
+
+    def _is_unusual(self) -> bool:
+        if self._manual is not None:
+            return self._manual == FORCED_OPEN
+        return self._state != CLOSED or self.failures > 0
+
+    # -- by hand ---------------------------------------------------------------
+
+    def set_manual(self, state: str | None) -> None:
+        """Force a state by name, or give the machine its head again (None)."""
+        with self.lock:
+            old = self._shown()
+            self._manual = state
+            self._renew(old)
+        self._emit()
+
+    def reset(self) -> None:
+        """Closed, counts at zero, nothing forced; the break's growth starts anew."""
+        with self.lock:
+            old = self._shown()
+            self._manual = None
+            self._state = CLOSED
+            self.until = -inf
+            self.reopenings = 0
+            if self._window is not None:
+                self._window.clear()
+            self._renew(old)
+        self._emit()
+
+    def _renew(self, old: str) -> None:
+        self.episode += 1
+        self.failures = 0
+        self._successes = 0
+        self._permits.clear()
+        new = self._shown()
+        if new != old:
+            self._pending.append((old, new))
+        self._refresh(renew=True)
+
+    def after_fork(self) -> None:
+        """In a child process: a fresh lock, and no probe of the parent in flight."""
+        self.lock = allocate_lock()
+        if self._permits:
+            self.episode += 1
+            self._permits.clear()
+            for gate in self._gates:
+                gate.episode = self.episode
+
+    # -- events ------------------------------------------------------------------
+
+    def _emit(self) -> None:
+        turned_away, self._turned_away = self._turned_away, []
+        for waiter in turned_away:
+            waiter.wake()
+        while self._pending:
+            try:
+                old, new = self._pending.pop(0)
+            except IndexError:
+                return
+            self._notify(old, new)
+
+
+def _manual_of(settings: CircuitBreaker) -> str | None:
+    if settings.mode == "forced_open":
+        return FORCED_OPEN
+    return DISABLED if settings.mode == "disabled" else None

@@ -1,0 +1,283 @@
+"""The bulkhead's slow side: the queue of those who wait for a slot.
+
+Slots are counted by ``Gate.count``. Waiters are served first in, first out, across
+threads, tasks and event loops; while there are any, the gate is flagged and nobody
+passes them. Spare slots are always computed from the limit and the count, never handed
+on by number, so that a changed limit cannot over-grant.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from collections import deque
+
+from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.gate import UNUSUAL, Gate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
+
+    from policyctl.runtime.settings import Bulkhead
+
+WAITING = 0
+GRANTED = 1
+TURNED_AWAY = 2
+TIMED_OUT = 3
+QUEUE_FULL = 4
+STALE = 5
+"""The breaker moved between admission and queueing; ask it again."""
+
+POLL = 0.002
+"""Seconds between looks at a clock that was swapped for a test's."""
+
+
+class Waiter:
+    """One who waits; ``state`` changes once, under the gate's lock."""
+
+    __slots__ = ("state",)
+
+    def __init__(self) -> None:
+        self.state = WAITING
+
+    def wake(self) -> bool:
+        """Tell the waiter to look at its state; False if nobody is there any more."""
+        raise TypeError(f"{type(self).__name__} cannot be woken")
+
+
+class ThreadWaiter(Waiter):
+    """A blocked thread."""
+
+    __slots__ = ("lock",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = allocate_lock()
+        self.lock.acquire()
+
+    def wake(self) -> bool:
+        """Let the thread go on."""
+        self.lock.release()
+        return True
+
+    def wait(self, until: float) -> None:
+        """Block until woken or until ``until`` on the clock."""
+        while True:
+            left = until - CLOCK.now()
+            if left <= 0:
+                return
+            if self.lock.acquire(timeout=min(left, 3600.0 if CLOCK.real else POLL)):
+                return
+
+
+class TaskWaiter(Waiter):
+    """A suspended task of some event loop."""
+
+    __slots__ = ("future", "loop")
+
+    def __init__(self, loop: AbstractEventLoop) -> None:
+        super().__init__()
+        self.loop = loop
+        self.future: Future[None] = loop.create_future()
+
+    def wake(self) -> bool:
+        """Schedule the task, from whatever thread this is."""
+        from asyncio import _get_running_loop
+
+        if _get_running_loop() is self.loop:
+            self._finish()
+            return True
+        try:
+            self.loop.call_soon_threadsafe(self._finish)
+        except RuntimeError:  # its loop is closed
+            return False
+        return True
+
+    def _finish(self) -> None:
+        if not self.future.done():
+            self.future.set_result(None)
+
+
+class Waiters:
+    """The queue in front of one gate, and the limit behind it."""
+
+    __slots__ = ("gate", "max_concurrent", "queue", "rejected", "settings")
+
+    def __init__(self, gate: Gate, settings: Bulkhead) -> None:
+        self.gate = gate
+        self.settings = settings
+        self.max_concurrent = settings.max_concurrent
+        self.rejected = 0
+        self.queue: deque[Waiter] = deque()
+        if settings.mode != "disabled":
+            gate.limit = settings.max_concurrent
+        gate.waiters = self
+
+    # -- entering ----------------------------------------------------------------
+
+    def try_enter(self) -> bool:
+        """Take a slot if one is free and nobody waits for it."""
+        gate = self.gate
+        with gate.lock:
+            gate.count += UNUSUAL  # nobody enters or leaves at the side meanwhile
+            admitted = self.settings.mode != "enforce" or (
+                not self.queue and gate.in_use < self.max_concurrent
+            )
+            if self.settings.mode == "observe" and gate.in_use >= self.max_concurrent:
+                self.rejected += 1
+            gate.count += admitted - UNUSUAL
+        return admitted
+
+    def join(self, waiter: Waiter, episode: int) -> int:
+        """Queue up, or take a slot that just came free.
+
+        Returns:
+            ``WAITING`` (look at the waiter's state), ``QUEUE_FULL`` or ``STALE``.
+        """
+        with self.gate.lock:
+            if 0 <= episode != self.gate.episode:
+                return STALE
+            if len(self.queue) >= self.settings.max_queue:
+                self.rejected += 1
+                return QUEUE_FULL
+            self.queue.append(waiter)
+            if len(self.queue) == 1:
+                self.gate.count += UNUSUAL
+            woken = self.serve()
+        self.wake(woken)
+        return WAITING
+
+    def withdraw(self, waiter: Waiter, state: int = TIMED_OUT) -> bool:
+        """Stop waiting; a slot granted meanwhile goes to the next (C20).
+
+        Returns:
+            Whether the waiter was still in the queue.
+        """
+        with self.gate.lock:
+            waiting = waiter.state == WAITING
+            if waiting:
+                waiter.state = state
+                self._remove(waiter)
+                if state == TIMED_OUT:
+                    self.rejected += 1
+        return waiting
+
+    def _remove(self, waiter: Waiter) -> None:
+        self.queue.remove(waiter)
+        if not self.queue:
+            self.gate.count -= UNUSUAL
+
+    # -- leaving -----------------------------------------------------------------
+
+    def release(self) -> None:
+        """Give a slot back and serve who waits."""
+        with self.gate.lock:
+            self.gate.leave()
+            woken = self.serve()
+        self.wake(woken)
+
+    def serve(self) -> list[Waiter]:
+        """Grant spare slots in order, under the lock; the caller wakes who is returned."""
+        gate, queue = self.gate, self.queue
+        served: list[Waiter] = []
+        while queue and gate.in_use < self.max_concurrent:
+            waiter = queue.popleft()
+            waiter.state = GRANTED
+            served.append(waiter)
+            gate.count += 1
+            if not queue:
+                gate.count -= UNUSUAL
+        return served
+
+    def wake(self, served: list[Waiter]) -> None:
+        """Wake who was granted a slot; what a dead loop was granted goes on."""
+        for waiter in served:
+            if not waiter.wake():
+                self.release()
+
+    def turn_away(self) -> list[Waiter]:
+        """Reject everybody, under the lock; the caller wakes who is returned."""
+        turned = list(self.queue)
+        for waiter in turned:
+            waiter.state = TURNED_AWAY
+        if turned:
+            self.queue.clear()
+            self.gate.count -= UNUSUAL
+        return turned
+
+    def resize(self, max_concurrent: int) -> None:
+        """Change the limit; running attempts keep their slots."""
+        with self.gate.lock:
+            self.max_concurrent = max_concurrent
+            if self.settings.mode != "disabled":
+                self.gate.limit = max_concurrent
+            woken = self.serve()
+        self.wake(woken)
+
+    def after_fork(self) -> None:
+        """In a child process: nobody waits."""
+        self.queue = deque()
+
+
+def wait_in_thread(waiters: Waiters, until: float, episode: int) -> int:
+    """Block until a slot is granted; the answer is the waiter's final state."""
+    waiter = ThreadWaiter()
+    joined = waiters.join(waiter, episode)
+    if joined != WAITING:
+        return joined
+    try:
+        waiter.wait(until)
+        waiters.withdraw(waiter)
+    except BaseException:
+        if not waiters.withdraw(waiter) and waiter.state == GRANTED:
+            waiters.release()
+        raise
+    return waiter.state
+
+
+async def wait_in_task(waiters: Waiters, until: float, episode: int) -> int:
+    """Suspend until a slot is granted; the answer is the waiter's final state."""
+    from asyncio import get_running_loop
+
+    loop = get_running_loop()
+    waiter = TaskWaiter(loop)
+    joined = waiters.join(waiter, episode)
+    if joined != WAITING:
+        return joined
+    timer = _Timer(waiters, waiter, until)
+    try:
+        if waiter.state == WAITING:
+            await waiter.future
+    except BaseException:
+        if not waiters.withdraw(waiter) and waiter.state == GRANTED:
+            waiters.release()
+        raise
+    finally:
+        timer.cancel()
+    return waiter.state
+
+
+class _Timer:
+    """Ends a task's wait at an instant of the clock."""
+
+    __slots__ = ("_handle", "_until", "_waiter", "_waiters")
+
+    def __init__(self, waiters: Waiters, waiter: TaskWaiter, until: float) -> None:
+        self._waiters, self._waiter, self._until = waiters, waiter, until
+        self._arm()
+
+    def _arm(self) -> None:
+        left = self._until - CLOCK.now()
+        delay = max(0.0, min(left, 3600.0 if CLOCK.real else POLL))
+        self._handle = self._waiter.loop.call_later(delay, self._look)
+
+    def _look(self) -> None:
+        if self._until > CLOCK.now():
+            self._arm()
+        elif self._waiters.withdraw(self._waiter):
+            self._waiter.wake()
+
+    def cancel(self) -> None:
+        """Forget the wait."""
+        self._handle.cancel()
+        del self._waiters, self._waiter

@@ -1,0 +1,190 @@
+"""A whole call that does not succeed at once: when to go on, and how to end.
+
+``Call`` holds what the sync and the async loop share: the decision after each attempt,
+the note on the error that comes out, and the budget scope.
+"""
+
+from __future__ import annotations
+
+from policyctl.runtime.budget import DEADLINE, NO_DEADLINE
+from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.events import EVENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextvars import Token
+    from types import TracebackType
+    from typing import Any
+
+    from policyctl.runtime.attempt import Attempt
+    from policyctl.runtime.errors import PolicyError
+    from policyctl.runtime.policy import Policy
+    from policyctl.runtime.strategies import RetryState
+
+_NOTE = "policyctl: "
+
+
+class Call:
+    """State of one guarded call with all its attempts.
+
+    Attributes:
+        attempts: how many have begun.
+        error: the last real error, or our own rejection if nothing ran.
+        rejection: our own rejection that ended the call, if one did.
+        result: the last result.
+    """
+
+    __slots__ = (
+        "_state",
+        "_traceback",
+        "args",
+        "attempts",
+        "error",
+        "fn",
+        "kwargs",
+        "policy",
+        "rejection",
+        "result",
+        "started",
+    )
+
+    def __init__(
+        self,
+        policy: Policy,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        started: float | None,
+    ) -> None:
+        self.policy = policy
+        self.fn = fn
+        self.args = args
+        self.kwargs = kwargs
+        self.started = CLOCK.now() if started is None else started
+        self.attempts = 1
+        self.error: Exception | None = None
+        self.rejection: PolicyError | None = None
+        self.result: Any = None
+        self._state: RetryState | None = None
+        self._traceback: TracebackType | None = None
+
+    def open_scope(self) -> Token[float] | None:
+        """Publish the call's own budget if it is shorter than the caller's (C25)."""
+        total = self.policy.budget_total
+        if total is None:
+            return None
+        deadline = self.started + total
+        if self.policy.inherits_budget and DEADLINE.get() <= deadline:
+            return None
+        return DEADLINE.set(deadline)
+
+    def next_delay(self, attempt: Attempt) -> float | None:
+        """Seconds to sleep before the next attempt; None when the call is over.
+
+        Then ``result`` or ``error`` says what comes out of it.
+        """
+        if attempt.rejection is not None:
+            self._stop_by(attempt.rejection)
+            return None
+        previous, self.error = self.error, attempt.error
+        self.result = attempt.result
+        if attempt.error is None and not attempt.may_retry:
+            return None
+        if previous is not None and attempt.error is previous:
+            previous.__traceback__ = self._traceback
+        delay, why = self._decide(attempt)
+        if delay is None:
+            self._note(why)
+            return None
+        if self.error is not None:
+            self._traceback = self.error.__traceback__
+        self.attempts += 1
+        return delay
+
+    def _stop_by(self, rejection: PolicyError) -> None:
+        self.rejection = rejection
+        if self.error is None:
+            self.error = rejection
+        else:
+            self.attempts -= 1
+            self._note(str(rejection))
+
+    def _decide(self, attempt: Attempt) -> tuple[float | None, str]:
+        policy, error = self.policy, attempt.error
+        strategies = policy.strategies
+        if strategies is None:
+            return None, ""
+        if not attempt.may_retry:
+            return None, "not an error to retry" if self.attempts > 1 else ""
+        state = self._state
+        if state is None:
+            state = self._state = strategies.begin(
+                self.fn, self.args, self.kwargs, self.started
+            )
+        state.attempt_number = self.attempts
+        state.error, state.result = error, attempt.result
+        if strategies.stop(state):
+            return None, f"max_attempts is {self.attempts}"
+        delay = strategies.wait(state)
+        deadline = DEADLINE.get()
+        if deadline != NO_DEADLINE:
+            left = deadline - CLOCK.now() - delay
+            if left <= 0 or left < policy.minimum:
+                return None, _budget_text(left + delay, delay, policy.minimum)
+        state.upcoming_sleep = delay
+        state.idle_for += delay
+        if EVENTS.listeners:
+            EVENTS.emit(
+                "retry",
+                policy.service,
+                policy.operation,
+                attempt=self.attempts,
+                delay=delay,
+                error=error,
+            )
+        return delay, ""
+
+    def _note(self, why: str) -> None:
+        if not why:
+            return
+        policy, error = self.policy, self.error
+        if EVENTS.listeners:
+            EVENTS.emit(
+                "stopped",
+                policy.service,
+                policy.operation,
+                attempts=self.attempts,
+                duration=CLOCK.now() - self.started,
+                reason=why,
+                error=error,
+            )
+        if error is None:
+            return
+        noun = "attempt" if self.attempts == 1 else "attempts"
+        duration = CLOCK.now() - self.started
+        set_note(
+            error,
+            f"{_NOTE}{policy.service}.{policy.operation}: {self.attempts} {noun} "
+            f"in {duration:.3f} s; stopped: {why}",
+        )
+
+    def clear(self) -> None:
+        """Let go of errors and arguments, so that no frame keeps them alive."""
+        self.error = self.rejection = self.result = self._state = None
+        self._traceback = None
+        self.args, self.kwargs = (), {}
+
+
+def _budget_text(left: float, delay: float, minimum: float) -> str:
+    text = f"{left:.3f} s of the budget left, the next attempt would wait {delay:.3f} s"
+    return f"{text} and needs {minimum:.3f} s" if minimum else text
+
+
+def set_note(error: BaseException, note: str) -> None:
+    """Put the note on ``error`` in place of an older one of ours."""
+    notes = getattr(error, "__notes__", None)
+    if notes and any(old.startswith(_NOTE) for old in notes if isinstance(old, str)):
+        kept = [n for n in notes if not (isinstance(n, str) and n.startswith(_NOTE))]
+        error.__notes__ = kept
+    error.add_note(note)

@@ -1,0 +1,67 @@
+"""One integer that tells whether anything stands in the way of an attempt.
+
+``Gate.count`` is the number of attempts inside plus ``UNUSUAL`` for each reason to look
+closer: a breaker that is not quietly closed, waiters, an observer. One comparison with
+``Gate.limit`` on the way in and one with ``UNUSUAL`` on the way out thus cover breaker,
+half-open permits and bulkhead; everything else is on slow paths under ``Gate.lock``.
+
+On builds with the GIL a statement such as ``n = gate.count; gate.count = n + 1`` on one
+line, without a call in it, cannot be interrupted: the interpreter switches threads, runs
+signal handlers and traces only at calls, at jumps back and at new lines. Compiled
+wrappers use that; ``tests/runtime/test_gate.py`` holds it against the bytecode. Where
+the GIL is absent they take the lock instead.
+"""
+
+from __future__ import annotations
+
+import sys
+from _thread import allocate_lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from policyctl.runtime.breaker import Breaker
+    from policyctl.runtime.bulkhead import Waiters
+
+UNUSUAL = 1 << 40
+"""Added to ``Gate.count`` for each reason to take the slow path."""
+
+HAS_GIL: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+class Gate:
+    """Attempts inside, the limit on them, and the breaker's episode.
+
+    Attributes:
+        count: attempts inside plus ``UNUSUAL`` times the reasons to look closer.
+        limit: what ``count`` must be below for an attempt to pass at once;
+            ``UNUSUAL`` where there is no bulkhead.
+        episode: the breaker's current episode (C8), 0 without a breaker.
+        lock: guards changes of state, never user code.
+        breaker: the circuit breaker whose state this gate follows.
+        waiters: who waits for a slot.
+        passed: attempts that ended well on the fast path, for the statistics.
+    """
+
+    __slots__ = ("breaker", "count", "episode", "limit", "lock", "passed", "waiters")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.limit = UNUSUAL
+        self.episode = 0
+        self.passed = 0
+        self.lock = allocate_lock()
+        self.breaker: Breaker | None = None
+        self.waiters: Waiters | None = None
+
+    @property
+    def in_use(self) -> int:
+        """Attempts inside."""
+        return self.count % UNUSUAL
+
+    def leave(self) -> None:
+        """Count one attempt out; the caller holds the lock.
+
+        A count of zero stays: a fork emptied the gate while this attempt ran.
+        """
+        if self.count % UNUSUAL:
+            self.count -= 1

@@ -1,0 +1,123 @@
+"""Guarded calls of coroutine functions, when there is more to do than to call."""
+
+from __future__ import annotations
+
+from math import inf
+
+from policyctl.runtime.attempt import Attempt
+from policyctl.runtime.budget import DEADLINE
+from policyctl.runtime.bulkhead import wait_in_task
+from policyctl.runtime.call import Call
+from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.timer import limit_attempt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from policyctl.runtime.policy import Policy
+
+
+async def run(
+    policy: Policy,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    attempt: Attempt | None = None,
+    started: float | None = None,
+) -> Any:
+    """Make the whole call, or what is left of it after a first ``attempt``."""
+    call = Call(policy, fn, args, kwargs, started)
+    try:
+        await _loop(call, attempt)
+        if call.error is None:
+            return call.result
+        fallback = policy.fallback
+        if fallback is None or not fallback.covers(call.error, call.rejection):
+            raise call.error
+        return await _fall_back(call)
+    finally:
+        call.clear()
+        attempt = None
+
+
+async def _loop(call: Call, attempt: Attempt | None) -> None:
+    token = call.open_scope()
+    try:
+        if attempt is None:
+            attempt = await attempt_call(call)
+        while (delay := call.next_delay(attempt)) is not None:
+            attempt = None
+            if delay > 0 or call.yields:
+                await CLOCK.async_sleep(delay)
+            attempt = await attempt_call(call)
+    finally:
+        attempt = None
+        if token is not None:
+            DEADLINE.reset(token)
+
+
+async def _fall_back(call: Call) -> Any:
+    fallback, error = call.policy.fallback, call.error
+    assert fallback is not None and error is not None
+    try:
+        raise error
+    except Exception:
+        # Raised and caught, so that a failure of the fallback shows both.
+        answer = fallback.answer(error, call.args, call.kwargs)
+        if hasattr(type(answer), "__await__"):
+            answer = await answer
+        return answer
+    finally:
+        error = None
+
+
+async def attempt_call(call: Call) -> Attempt:
+    """One attempt from admission to verdict."""
+    attempt = Attempt(call.policy)
+    if not await _enter(attempt):
+        return attempt
+    args, kwargs = call.arguments(attempt)
+    limit = None
+    if attempt.limit != inf:
+        limit = limit_attempt(attempt.limit, attempt.deadline)
+    try:
+        result = await call.fn(*args, **kwargs)
+    except BaseException as caught:
+        timed_out = limit is not None and limit.end(caught)
+        if not attempt.failed(caught, timed_out):
+            raise
+    else:
+        overran = limit is not None and limit.fired > 0
+        if limit is not None:
+            limit.end(None)
+        attempt.succeeded(result, overran)
+    return attempt
+
+
+async def _enter(attempt: Attempt) -> bool:
+    now = CLOCK.now()
+    if not attempt.admit(now):
+        return False
+    try:
+        while not attempt.take_slot():
+            if not await _wait(attempt, now):
+                return False
+            if attempt.holds_slot:
+                break
+    except BaseException:
+        attempt.give_up()
+        raise
+    return attempt.set_limit(CLOCK.now() if attempt.policy.waiters else now)
+
+
+async def _wait(attempt: Attempt, since: float) -> bool:
+    waiters = attempt.policy.waiters
+    assert waiters is not None
+    until = attempt.wait_limit(since)
+    if until <= since:
+        attempt.full_at_once()
+        return False
+    state = await wait_in_task(waiters, until, attempt.episode)
+    return attempt.waited(state, since)

@@ -1,0 +1,207 @@
+"""Guarded calls of plain functions, when there is more to do than to call."""
+
+from __future__ import annotations
+
+import sys
+from math import inf
+
+from policyctl.runtime.attempt import Attempt
+from policyctl.runtime.budget import DEADLINE
+from policyctl.runtime.bulkhead import wait_in_thread
+from policyctl.runtime.call import Call
+from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.threads import Job
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from policyctl.runtime.policy import Policy
+
+
+class BlockingCallWarning(RuntimeWarning):
+    """A plain function's wrapper is about to block a thread that runs an event loop."""
+
+
+def run(
+    policy: Policy,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    attempt: Attempt | None = None,
+    started: float | None = None,
+) -> Any:
+    """Make the whole call, or what is left of it after a first ``attempt``."""
+    call = Call(policy, fn, args, kwargs, started)
+    try:
+        _loop(call, attempt)
+        if call.error is None:
+            return call.result
+        fallback = policy.fallback
+        if fallback is None or not fallback.covers(call.error, call.rejection):
+            raise call.error
+        return _fall_back(call)
+    finally:
+        call.clear()
+        attempt = None
+
+
+def _loop(call: Call, attempt: Attempt | None) -> None:
+    token = call.open_scope()
+    try:
+        if attempt is None:
+            attempt = attempt_call(call)
+        while (delay := call.next_delay(attempt)) is not None:
+            attempt = None
+            if delay > 0:
+                warn_if_blocking(call.policy, f"sleeps {delay:.3f} s before a retry")
+                CLOCK.sleep(delay)
+            attempt = attempt_call(call)
+    finally:
+        attempt = None
+        if token is not None:
+            DEADLINE.reset(token)
+
+
+def _fall_back(call: Call) -> Any:
+    fallback, error = call.policy.fallback, call.error
+    assert fallback is not None and error is not None
+    try:
+        raise error
+    except Exception:
+        # Raised and caught, so that a failure of the fallback shows both.
+        return fallback.answer(error, call.args, call.kwargs)
+    finally:
+        error = None
+
+
+def attempt_call(call: Call) -> Attempt:
+    """One attempt from admission to verdict."""
+    attempt = Attempt(call.policy)
+    if not _enter(attempt):
+        return attempt
+    args, kwargs = call.arguments(attempt)
+    if attempt.limit == inf:
+        _call_here(attempt, call.fn, args, kwargs)
+    elif call.policy.in_thread:
+        _call_in_thread(attempt, call.fn, args, kwargs)
+    else:
+        _call_cooperatively(attempt, call.fn, args, kwargs)
+    return attempt
+
+
+def _enter(attempt: Attempt) -> bool:
+    now = CLOCK.now()
+    if not attempt.admit(now):
+        return False
+    try:
+        while not attempt.take_slot():
+            if not _wait(attempt, now):
+                return False
+            if attempt.holds_slot:
+                break
+    except BaseException:
+        attempt.give_up()
+        raise
+    return attempt.set_limit(CLOCK.now() if attempt.policy.waiters else now)
+
+
+def _wait(attempt: Attempt, since: float) -> bool:
+    waiters = attempt.policy.waiters
+    assert waiters is not None
+    until = attempt.wait_limit(since)
+    if until <= since:
+        attempt.full_at_once()
+        return False
+    warn_if_blocking(attempt.policy, f"waits {until - since:.3f} s for a slot")
+    state = wait_in_thread(waiters, until, attempt.episode)
+    return attempt.waited(state, since)
+
+
+def _call_here(
+    attempt: Attempt,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    try:
+        result = fn(*args, **kwargs)
+    except BaseException as caught:
+        if not attempt.failed(caught, False):
+            raise
+    else:
+        attempt.returned(result, False)
+
+
+def _call_cooperatively(
+    attempt: Attempt,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    """Nothing is interrupted; the callee can read the deadline as its budget (C21)."""
+    token = DEADLINE.set(attempt.deadline)
+    try:
+        result = fn(*args, **kwargs)
+    except BaseException as caught:
+        DEADLINE.reset(token)
+        if not attempt.failed(caught, False):
+            raise
+    else:
+        DEADLINE.reset(token)
+        attempt.returned(result, CLOCK.now() > attempt.deadline)
+
+
+def _call_in_thread(
+    attempt: Attempt,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    policy, deadline = attempt.policy, attempt.deadline
+    workers = policy.workers()
+
+    def function() -> Any:
+        DEADLINE.set(deadline)
+        return fn(*args, **kwargs)
+
+    def left_behind() -> None:
+        workers.count_abandoned(-1)
+        policy.release_slot()
+
+    job = Job(function, left_behind)
+    try:
+        workers.submit(job)
+        ended = job.wait(deadline)
+    except BaseException:
+        attempt.leave_behind(job, workers)
+        attempt.give_up()
+        raise
+    if not ended and not attempt.leave_behind(job, workers):
+        attempt.failed(TimeoutError("the call still runs in its thread"), True)
+        return
+    result, error = job.take()
+    if error is None:
+        attempt.returned(result, False)
+        return
+    try:
+        if not attempt.failed(error, False):
+            raise error
+    finally:
+        error = None
+
+
+def warn_if_blocking(policy: Policy, what: str) -> None:
+    """Warn when this thread runs an event loop, which would stand still (RT-19)."""
+    asyncio: Any = sys.modules.get("asyncio")
+    if asyncio is None or asyncio._get_running_loop() is None:
+        return
+    import warnings
+
+    warnings.warn(
+        f"{policy.name} {what} in a thread that runs an event loop; "
+        "guard a coroutine function, or call this one by asyncio.to_thread",
+        BlockingCallWarning,
+        stacklevel=4,
+    )
