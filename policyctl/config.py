@@ -51,6 +51,8 @@ class Config:
         exclude: patterns of paths that are not read when folders are searched.
         generate_exclude: patterns of files whose services are checked, not generated.
         origins: where each key's value comes from, by key as written in the file.
+        spans: the places of the keys in the file, by path below our table.
+        source: the file's text.
     """
 
     root: Path
@@ -70,6 +72,19 @@ class Config:
     exclude: tuple[str, ...] = ()
     generate_exclude: tuple[str, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
+    spans: Mapping[KeyPath, Span] = field(
+        default_factory=dict[KeyPath, Span], compare=False, repr=False
+    )
+    source: Source | None = field(default=None, compare=False, repr=False)
+
+    def error(
+        self, path: KeyPath, message: str, help: str | None = None
+    ) -> ConfigError:
+        """An error about the value at ``path`` that shows only when it is used."""
+        while path and path not in self.spans:
+            path = path[:-1]
+        span = self.spans.get(path, Span(self.path or FILE_NAME))
+        return _error("CF104", "invalid-setting", message, span, help, self.source)
 
     def origin(self, key: str) -> str:
         """``FILE:LINE`` for a key that the file sets, else ``default``."""
@@ -217,6 +232,15 @@ class _Reader:
             whole = whole[:-1]
         return self.source.span(*self.places.get(whole, (0, 0)))
 
+    def spans(self) -> dict[KeyPath, Span]:
+        """The places of all keys below our table."""
+        depth = len(self.prefix)
+        return {
+            path[depth:]: self.source.span(*place)
+            for path, place in self.places.items()
+            if path[:depth] == self.prefix and len(path) > depth
+        }
+
     def report(
         self, code: str, name: str, message: str, span: Span, help: str | None
     ) -> None:
@@ -274,7 +298,14 @@ def _parse(source: Source, prefix: KeyPath, folder: Path) -> Config:
     known = {f.name for f in fields(Config)}
     settings = {key.replace("-", "_"): value for key, value in values.items()}
     settings = {key: value for key, value in settings.items() if key in known}
-    return Config(root=folder, path=source.path, origins=origins, **settings)
+    return Config(
+        root=folder,
+        path=source.path,
+        origins=origins,
+        spans=reader.spans(),
+        source=source,
+        **settings,
+    )
 
 
 def _derive_package(

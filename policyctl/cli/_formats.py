@@ -1,4 +1,4 @@
-"""Output formats that several commands offer."""
+"""Choices that several commands offer."""
 
 from __future__ import annotations
 
@@ -10,3 +10,11 @@ class TextOrJson(StrEnum):
 
     text = "text"
     json = "json"
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    error = "error"
+    warning = "warning"
+    info = "info"

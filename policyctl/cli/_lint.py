@@ -1,0 +1,98 @@
+"""Lint settings from the configuration and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from policyctl.cli._errors import UsageError
+from policyctl.config import Config
+from policyctl.lint.coverage import Coverage
+from policyctl.lint.engine import LintSettings, SettingError, prepare
+from policyctl.lint.registry import unknown_patterns
+
+MOST_FACTS = 3
+
+
+def settings(
+    config: Config, select: Sequence[str], ignore: Sequence[str]
+) -> LintSettings:
+    """What to run: ``select`` replaces the configured one, ``ignore`` adds to it.
+
+    Raises:
+        UsageError: an option names a rule that does not exist.
+        ConfigError: the configuration does, or sets what a rule does not take.
+    """
+    chosen = tuple(split(select))
+    left_out = tuple(split(ignore))
+    for option, patterns in (("--select", chosen), ("--ignore", left_out)):
+        for pattern, near in unknown_patterns(patterns):
+            raise UsageError(f"{option} {pattern}: there is no such rule", _hint(near))
+    _check_names(config)
+    found = LintSettings(
+        select=chosen or config.select,
+        ignore=config.ignore + left_out,
+        severity=config.severity,
+        thresholds=config.thresholds,
+        unsuppressible=config.unsuppressible,
+    )
+    try:
+        prepare(found)
+    except SettingError as error:
+        raise _threshold_error(config, found, error) from None
+    return found
+
+
+def split(values: Iterable[str]) -> Iterator[str]:
+    """The items of repeated options, each of which may be a list with commas."""
+    for value in values:
+        yield from (item.strip() for item in value.split(",") if item.strip())
+
+
+def coverage_note(coverage: Coverage) -> Iterator[str]:
+    """One sentence on the rules that lacked facts, if any did."""
+    unlocks = coverage.unlocks()
+    if not unlocks:
+        return
+    rules = sorted({code for codes in unlocks.values() for code in codes})
+    shown = [
+        f"{fact} ({', '.join(codes)})"
+        for fact, codes in list(unlocks.items())[:MOST_FACTS]
+    ]
+    more = len(unlocks) - len(shown)
+    text = f"{', '.join(rules)} could not look everywhere; add {', '.join(shown)}"
+    if more:
+        text += f" and {more} more facts; policyctl explain SERVICE lists them"
+    yield text
+
+
+def _hint(near: str | None) -> str:
+    return f"did you mean {near}?" if near else "policyctl rules lists them"
+
+
+def _check_names(config: Config) -> None:
+    """Refuse rules in the configuration that do not exist."""
+    for key, names in (
+        ("select", config.select),
+        ("ignore", config.ignore),
+        ("severity", tuple(config.severity)),
+        ("thresholds", tuple(config.thresholds)),
+        ("unsuppressible", config.unsuppressible),
+    ):
+        for name, near in unknown_patterns(names):
+            raise config.error(
+                (key, name), f"{key} names {name}, which is not a rule", _hint(near)
+            )
+
+
+def _threshold_error(
+    config: Config, found: LintSettings, error: SettingError
+) -> Exception:
+    """The error of a threshold at the place of its key."""
+    for rule, values in found.thresholds.items():
+        for key, value in values.items():
+            alone = LintSettings(thresholds={rule: {key: value}})
+            try:
+                prepare(alone)
+            except SettingError as one:
+                return config.error(("thresholds", rule, key), str(one))
+    return config.error(("thresholds",), str(error))

@@ -1,0 +1,70 @@
+"""Loading policies for a command: read, resolve, and keep the texts for excerpts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from policyctl.cli._inputs import File, Gathered, gather
+from policyctl.config import Config
+from policyctl.diagnostics import Diagnostic
+from policyctl.resolve import project
+from policyctl.resolve.policy import Project
+from policyctl.source.decode import decode
+from policyctl.source.nodes import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The policies of one run.
+
+    ``findings`` are those of reading, validating and resolving, not of lint.
+    """
+
+    config: Config
+    gathered: Gathered
+    environment: str | None
+    project: Project
+    findings: tuple[Diagnostic, ...]
+
+    def sources(self, findings: Iterable[Diagnostic]) -> dict[str, Source]:
+        """The texts of the files that ``findings`` point into, by path."""
+        wanted = {d.span.path for d in findings}
+        wanted |= {related.span.path for d in findings for related in d.related}
+        found = {
+            document.source.path: document.source for document in self.project.documents
+        }
+        for file in self.gathered.files:
+            if file.display in wanted and file.display not in found:
+                source = decode(file.data, file.display)
+                if isinstance(source, Source):
+                    found[file.display] = source
+        return {path: source for path, source in found.items() if path in wanted}
+
+    @property
+    def reported_files(self) -> int:
+        """How many files were asked for and read."""
+        return sum(file.reported for file in self.gathered.files)
+
+
+def load(
+    config: Config,
+    paths: Sequence[str],
+    *,
+    environment: str | None = None,
+    stdin_filename: str | None = None,
+) -> Session:
+    """Read and resolve the policies at ``paths``, by default the configured ones."""
+    gathered = gather(config, paths, stdin_filename)
+    overlay = environment or config.environment
+    loaded = project.load_project(
+        project.Inputs(
+            tuple(map(_input, gathered.files)), gathered.preset_folders, overlay
+        )
+    )
+    findings = (*gathered.findings, *loaded.diagnostics)
+    return Session(config, gathered, overlay, loaded.project, findings)
+
+
+def _input(file: File) -> project.InputFile:
+    return project.InputFile(file.display, file.data, file.reported)
