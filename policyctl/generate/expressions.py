@@ -1,0 +1,151 @@
+"""Resolved blocks as the constructor calls that the runtime takes.
+
+A block's class and fields have the same names in ``resolve.policy`` and in
+``runtime.settings``; only a jitter and a fallback are shaped differently. Every number
+and switch is printed. What is off, or is one of the words below, is left out where the
+runtime's own default says the same.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Any, cast
+
+from policyctl.generate import literals
+from policyctl.generate.fields import field_names
+from policyctl.generate.layout import Expr, Group, call, sequence
+from policyctl.resolve.policy import Fallback, Jitter, Operation
+from policyctl.runtime import settings as runtime_settings
+
+SETTINGS = "_settings"
+BLOCKS = (
+    "attempt_timeout",
+    "budget",
+    "retry",
+    "hedge",
+    "circuit_breaker",
+    "rate_limit",
+    "bulkhead",
+    "idempotency",
+    "fallback",
+)
+MAX_DEPTH = 50
+_USUAL = frozenset({"operation", "memory", "enforce", "json"})
+
+
+def policy_arguments(
+    service: str, operation: str, policy: Operation
+) -> list[tuple[str, Expr]]:
+    """The keyword arguments of ``Policy`` for one operation.
+
+    ``service`` and ``operation`` are the names that the policy goes by, which for an
+    edge of the call graph are not those of ``policy``.
+
+    Raises:
+        UnprintableError: a value has no literal.
+    """
+    arguments: list[tuple[str, Expr]] = [
+        ("service", literals.string(service)),
+        ("operation", literals.string(operation)),
+    ]
+    if policy.idempotent is not None:
+        arguments.append(("idempotent", repr(policy.idempotent)))
+    if policy.transport is not None:
+        arguments.append(("transport", literals.string(policy.transport)))
+    for name in BLOCKS:
+        block: object = getattr(policy, name)
+        if block is not None:
+            arguments.append((name, expression(block)))
+    return arguments
+
+
+def expression(value: object) -> Expr:
+    """The expression of a block, a field or a plain value.
+
+    Raises:
+        UnprintableError: ``value`` has no literal.
+    """
+    if isinstance(value, Jitter):
+        return expression(value.ratio if value.kind == "ratio" else value.kind)
+    if isinstance(value, Fallback):
+        return _fallback(value)
+    if is_dataclass(value):
+        name = type(value).__name__
+        return call(f"{SETTINGS}.{name}", _settings_arguments(name, value))
+    if isinstance(value, tuple):
+        return sequence([expression(item) for item in cast("Sequence[Any]", value)])
+    return plain(value, 0)
+
+
+def plain(value: object, depth: int) -> Expr:
+    """The expression of plain data: what a YAML value can be.
+
+    Raises:
+        UnprintableError: a number is not finite or too long, or nesting is too deep.
+    """
+    if value is None or isinstance(value, bool):
+        return repr(value)
+    if isinstance(value, str):
+        return literals.string(value)
+    if isinstance(value, (int, float)):
+        return literals.number(value)
+    if depth >= MAX_DEPTH:
+        raise literals.UnprintableError(f"it is nested over {MAX_DEPTH} levels deep")
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[str, object]", value).items()
+        return Group(
+            "",
+            "{}",
+            tuple((literals.string(k) + ": ", plain(v, depth + 1)) for k, v in pairs),
+        )
+    if isinstance(value, Sequence):
+        items = cast("Sequence[object]", value)
+        return sequence([plain(item, depth + 1) for item in items], "[]")
+    raise literals.UnprintableError(f"a {type(value).__name__} has no literal")
+
+
+def _fallback(block: Fallback) -> Expr:
+    form = {"value": "FallbackValue", "call": "FallbackCall"}.get(
+        block.kind, "FallbackOperation"
+    )
+    value = getattr(block, block.kind)
+    answer = plain(value, 0) if block.kind == "value" else expression(value)
+    conditions = expression(block.fallback_on)
+    return call(
+        f"{SETTINGS}.{form}", [(block.kind, answer), ("fallback_on", conditions)]
+    )
+
+
+def _settings_arguments(name: str, block: object) -> Iterator[tuple[str, Expr]]:
+    defaults = _defaults(name)
+    for field in field_names(block):
+        value: object = getattr(block, field)
+        if not _goes_without_saying(block, field, value, defaults):
+            yield field, expression(value)
+
+
+def _goes_without_saying(
+    block: object, field: str, value: object, defaults: Mapping[str, object]
+) -> bool:
+    """Whether a field is off or usual, and the runtime takes it so by itself."""
+    if field == "max_keys" and not str(getattr(block, "scope", "")).startswith(
+        "argument:"
+    ):
+        return True
+    off = value is None or value == ()
+    usual = isinstance(value, str) and value in _USUAL
+    return (off or usual) and field in defaults and defaults[field] == value
+
+
+@cache
+def _defaults(name: str) -> dict[str, object]:
+    """The defaults of a class of the runtime's settings."""
+    signature = inspect.signature(getattr(runtime_settings, name))
+    return {
+        parameter.name: parameter.default
+        for parameter in signature.parameters.values()
+        if parameter.default is not parameter.empty
+    }

@@ -1,0 +1,110 @@
+"""``policies.lock.json``: every resolved value of a package, and what it consists of.
+
+The file is read back to merge a partial run, to tell whose files are in the folder,
+and to tell a stale file from one that was edited by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
+
+from policyctl.generate.digest import FORMAT_VERSION, policy_digest
+
+LOCK_NAME = "policies.lock.json"
+MAX_BYTES = 256 * 1024 * 1024
+
+
+class LockError(ValueError):
+    """The text is not a lock file that this version reads; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockedService:
+    """One service: its digest, the file it was read from, and its resolved values."""
+
+    digest: str
+    source: str
+    policy: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """The content of a lock file; ``files`` are digests by name, itself excepted."""
+
+    generator: str
+    options: Mapping[str, Any]
+    services: Mapping[str, LockedService]
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    format: int = FORMAT_VERSION
+
+    def is_intact(self) -> bool:
+        """Whether every service has the values that its digest was made of."""
+        try:
+            return all(
+                policy_digest(service.policy, self.options, self.format)
+                == service.digest
+                for service in self.services.values()
+            )
+        except ValueError:
+            return False
+
+    def render(self) -> bytes:
+        """The file: keys sorted, ASCII, a newline at the end."""
+        data = {
+            "files": dict(self.files),
+            "format": self.format,
+            "generator": self.generator,
+            "options": dict(self.options),
+            "services": {
+                name: {"digest": s.digest, "policy": s.policy, "source": s.source}
+                for name, s in self.services.items()
+            },
+        }
+        text = json.dumps(data, indent=2, sort_keys=True, allow_nan=False)
+        return f"{text}\n".encode("ascii")
+
+    @classmethod
+    def parse(cls, content: bytes) -> Self:
+        """Read a lock file.
+
+        Raises:
+            LockError: it is not one.
+        """
+        try:
+            data: object = json.loads(content)
+        except (ValueError, RecursionError):
+            raise LockError("it is not JSON") from None
+        if not isinstance(data, dict):
+            raise LockError("it is not a JSON object")
+        found = cast("dict[str, Any]", data)
+        services = {
+            name: _locked_service(name, entry)
+            for name, entry in _table(found, "services").items()
+        }
+        files = _table(found, "files")
+        if not all(isinstance(value, str) for value in files.values()):
+            raise LockError("files holds something other than digests")
+        version, generator = found.get("format"), found.get("generator")
+        if not isinstance(version, int) or not isinstance(generator, str):
+            raise LockError("format or generator is missing")
+        return cls(generator, _table(found, "options"), services, files, version)
+
+
+def _locked_service(name: str, entry: object) -> LockedService:
+    if not isinstance(entry, dict):
+        raise LockError(f"services.{name} is not an object")
+    fields = cast("dict[str, Any]", entry)
+    found, source = fields.get("digest"), fields.get("source")
+    if not isinstance(found, str) or not isinstance(source, str):
+        raise LockError(f"services.{name} has no digest or source")
+    return LockedService(found, source, _table(fields, "policy"))
+
+
+def _table(data: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = data.get(key)
+    if not isinstance(value, dict):
+        raise LockError(f"{key} is not an object")
+    return cast("dict[str, Any]", value)

@@ -1,0 +1,48 @@
+"""What a run of the generator is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+RUNTIMES = {"library": "policyctl.runtime"}
+"""The import name of the runtime for each value of ``runtime`` that is built."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateOptions:
+    """Where and how a package is generated.
+
+    Attributes:
+        output: the folder of the package.
+        package: its import name, for example ``acme.resilience``.
+        target_python: the oldest Python that the code must run on.
+        environment: the overlay that the project was resolved with, or None.
+        runtime: ``library`` imports the installed policyctl; ``bundled`` would copy
+            the runtime into the package.
+        partial: only the reported services are generated: everything else in the
+            package stays, and nothing is removed.
+        root: the folder of the configuration, which sources are named relative to;
+            None when there is no configuration.
+        inputs: the files and folders that policies were read from; the output may lie
+            in none of the folders, and none of them in the output.
+    """
+
+    output: Path
+    package: str = "generated"
+    target_python: str = "3.11"
+    environment: str | None = None
+    runtime: Literal["library", "bundled"] = "library"
+    partial: bool = False
+    root: Path | None = None
+    inputs: tuple[Path, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """The options that the bytes of the package depend on, as JSON data."""
+        return {
+            "environment": self.environment,
+            "package": self.package,
+            "runtime": self.runtime,
+            "target_python": self.target_python,
+        }

@@ -1,0 +1,33 @@
+"""The environment variables that override an operation's limits at start-up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policyctl.checks.limits import LIMITS, override_name, show
+from policyctl.resolve.policy import Operation
+
+_PATHS = tuple((path, limit) for path, limit in LIMITS.items() if limit.override)
+_MISSING = object()
+
+
+def overrides(service: str, owner: str, operation: Operation) -> Iterator[str]:
+    """``NAME (value)`` for each limit that the operation has."""
+    for path, limit in _PATHS:
+        value = _find(operation, path)
+        if value is _MISSING:
+            continue
+        shown = limit.word if value is None else value
+        if isinstance(shown, (int, float)):
+            shown = show(limit.kind, shown)
+        if shown is not None:
+            yield f"{override_name(service, owner, path)} ({shown})"
+
+
+def _find(operation: Operation, path: str) -> object:
+    value: object = operation
+    for part in path.split("."):
+        value = getattr(value, part, _MISSING)
+        if value is _MISSING:
+            return _MISSING
+    return value
