@@ -37,6 +37,9 @@ class PolicyError(Exception):
     @property
     def reason(self) -> str:
         """What happened, with the number that decided, without the operation's name."""
+        return self._reason()
+
+    def _reason(self) -> str:
         return "refused by its policy"
 
 
@@ -64,8 +67,7 @@ class CircuitOpenError(PolicyError):
         self.state = state
         self.permits = permits
 
-    @property
-    def reason(self) -> str:
+    def _reason(self) -> str:
         if self.state == "half_open":
             noun = "probe permit is" if self.permits == 1 else "probe permits are"
             return f"circuit half-open: its {self.permits} {noun} in use"
@@ -97,8 +99,7 @@ class BulkheadFullError(PolicyError):
         self.max_queue = max_queue
         self.waited = waited
 
-    @property
-    def reason(self) -> str:
+    def _reason(self) -> str:
         slots = f"bulkhead full: all {self.max_concurrent} slots in use"
         if self.waited is None:
             return f"{slots} and all {self.max_queue} places to wait taken"
@@ -127,8 +128,7 @@ class RateLimitedError(PolicyError):
         self.retry_after = retry_after
         self.rate = rate
 
-    @property
-    def reason(self) -> str:
+    def _reason(self) -> str:
         return (
             f"rate limit of {self.rate:g}/s reached: "
             f"next token in {_seconds(self.retry_after)}"
@@ -155,8 +155,7 @@ class AttemptTimeoutError(PolicyError, TimeoutError):
         self.timeout = timeout
         self.phase = phase
 
-    @property
-    def reason(self) -> str:
+    def _reason(self) -> str:
         limit = _seconds(self.timeout)
         if self.phase == "first_item":
             return f"attempt timed out: no first item within {limit}"
@@ -188,8 +187,7 @@ class BudgetExhaustedError(PolicyError, TimeoutError):
         self.minimum = minimum
         self.after = after
 
-    @property
-    def reason(self) -> str:
+    def _reason(self) -> str:
         if self.after is not None:
             return f"budget exhausted: it cut the attempt after {_seconds(self.after)}"
         if self.remaining < 0:
@@ -226,8 +224,7 @@ class QueueFullError(PolicyError):
         self.max_size = max_size
         self.unit = unit
 
-    @property
-    def reason(self) -> str:
+    def _reason(self) -> str:
         return f"queue full: {self.size} of at most {self.max_size} {self.unit}"
 
 
@@ -255,8 +252,7 @@ class IdempotencyConflictError(PolicyError):
         self.conflict = conflict
         self.waited = waited
 
-    @property
-    def reason(self) -> str:
+    def _reason(self) -> str:
         if self.conflict == "arguments":
             return f"idempotency key {self.key!r} was used with other arguments"
         running = f"idempotency key {self.key!r} belongs to a call still running"
@@ -287,8 +283,7 @@ class PolicyConfigError(PolicyError):
         self.path = path
         self.help = help
 
-    @property
-    def reason(self) -> str:
+    def _reason(self) -> str:
         text = f"{self.path}: {self.message}" if self.path else self.message
         return f"{text}\nhelp: {self.help}" if self.help else text
 

@@ -1,0 +1,168 @@
+"""Limits changed at start-up by environment variables.
+
+``PAYMENT_API_CHARGE_BULKHEAD_MAX_CONCURRENT=20`` overrides one number of one operation.
+Names and grammar are those of ``policyctl.checks.limits``, which is imported only when
+a variable of the operation is set. The environment is read once per process.
+"""
+
+from __future__ import annotations
+
+import os
+
+from policyctl.runtime.errors import PolicyConfigError
+from policyctl.runtime.fields import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_environment: dict[str, str] | None = None
+
+
+class _Changes(dict[str, "Any"]):
+    """New values by field name, nested as the settings are."""
+
+
+def read_environment(variables: Mapping[str, str] | None = None) -> None:
+    """Take the variables from a mapping; None: from the process at the next need."""
+    global _environment
+    _environment = None if variables is None else dict(variables)
+
+
+def apply_overrides(
+    service: str, owner: str, blocks: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Change the settings of one operation (or ``inbound``) as the environment says.
+
+    Args:
+        service: the service's name.
+        owner: the operation's name, or ``inbound``.
+        blocks: settings objects by block name, None where a block is off.
+
+    Returns:
+        The blocks, new where something changed, and the variables that were applied.
+
+    Raises:
+        PolicyConfigError: a value has a wrong form, is out of bounds, contradicts
+            another setting, or belongs to a block that the operation does not have.
+    """
+    global _environment
+    if _environment is None:
+        _environment = dict(os.environ)
+    prefix = f"{service}_{owner}_".upper()
+    found = {
+        name: text for name, text in _environment.items() if name.startswith(prefix)
+    }
+    if not service or not found:
+        return dict(blocks), {}
+    return _apply(service, owner, blocks, found)
+
+
+def _apply(
+    service: str, owner: str, blocks: Mapping[str, Any], found: dict[str, str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    from policyctl.checks.limits import LIMITS, override_name
+
+    paths = {
+        override_name(service, owner, path): path
+        for path, limit in LIMITS.items()
+        if limit.override and path.partition(".")[0] in blocks
+    }
+    applied = {name: text for name, text in found.items() if name in paths}
+    _warn_of_near_misses(found.keys() - applied.keys(), paths)
+    changes = _Changes()
+    for name, text in applied.items():
+        path = _window_path(paths[name], text)
+        _put(changes, path, _parse(service, owner, name, path, text))
+    return _changed(service, owner, blocks, changes, applied), applied
+
+
+def _window_path(path: str, text: str) -> str:
+    """Both kinds of window share a variable; ``100 calls`` and ``30s`` tell which."""
+    if not path.startswith("circuit_breaker.window."):
+        return path
+    return "circuit_breaker.window." + ("calls" if "call" in text else "seconds")
+
+
+def _parse(service: str, owner: str, name: str, path: str, text: str) -> object:
+    from policyctl.checks.limits import UNLIMITED, parse_limit
+    from policyctl.units import UnitError
+
+    try:
+        number = parse_limit(path, text)
+    except UnitError as error:
+        raise PolicyConfigError(
+            f"{name}={text}: {error.message}",
+            path=path,
+            help=error.hint,
+            service=service,
+            operation=owner,
+        ) from None
+    return None if number == UNLIMITED else number
+
+
+def _put(changes: _Changes, path: str, value: object) -> None:
+    *outer, last = path.split(".")
+    for key in outer:
+        changes = changes.setdefault(key, _Changes())
+    changes[last] = value
+
+
+def _changed(
+    service: str,
+    owner: str,
+    blocks: Mapping[str, Any],
+    changes: _Changes,
+    applied: dict[str, str],
+) -> dict[str, Any]:
+    result = dict(blocks)
+    for block, values in changes.items():
+        try:
+            result[block] = _rebuild(blocks[block], values, block)
+        except PolicyConfigError as error:
+            names = " and ".join(f"{k}={v}" for k, v in sorted(applied.items()))
+            raise PolicyConfigError(
+                f"{error.message} (set by {names})",
+                path=error.path,
+                help=error.help,
+                service=service,
+                operation=owner,
+            ) from None
+    return result
+
+
+def _rebuild(settings: Settings | None, values: _Changes, path: str) -> Settings:
+    if settings is None:
+        raise PolicyConfigError(
+            "the environment sets a limit of a block that is off",
+            path=path,
+            help="remove the variable, or declare the block in the policy",
+        )
+    if path == "circuit_breaker.window":
+        return type(settings)(**values)
+    new = {
+        key: (
+            _rebuild(getattr(settings, key), value, f"{path}.{key}")
+            if isinstance(value, _Changes)
+            else value
+        )
+        for key, value in values.items()
+    }
+    return settings.replace(**new)
+
+
+def _warn_of_near_misses(names: set[str], paths: Mapping[str, str]) -> None:
+    """A variable that is almost one of ours is probably a mistake: say so once."""
+    from difflib import get_close_matches
+
+    for name in sorted(names):
+        near = get_close_matches(name, paths, 1, 0.9)
+        if near:
+            import warnings
+
+            warnings.warn(
+                f"the environment variable {name} overrides nothing; "
+                f"did you mean {near[0]}?",
+                stacklevel=2,
+            )
