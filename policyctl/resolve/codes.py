@@ -49,4 +49,5 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     ),
     "VA131": ("two-workers", "a queue has both consume and upload"),
     "VA132": ("overlay-defaults-off", "an environment switches off all defaults"),
+    "VA133": ("path-without-sqlite", "a file is given to a store that has none"),
 }

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from policyctl.diagnostics import Diagnostic
 from policyctl.resolve.build import build_operation, fill
 from policyctl.resolve.collect import Broken
+from policyctl.resolve.defaults import fill_operation
 from policyctl.resolve.edges import Edge
 from policyctl.resolve.findings import Subject
 from policyctl.resolve.judge import Judged, check_operation
@@ -90,7 +91,7 @@ class Links:
         if callee is None or tree is None:
             return
         if callee.valid:
-            subject = Subject(f"{edge.path}.override", edge.span, tree)
+            subject = Subject(f"{edge.path}.override", edge.span, fill_operation(tree))
             yield from check_operation(subject, callee.context)
         elif not callee.merged.declared.reported and callee.findings:
             broken = Broken(service, tuple(callee.findings), False)

@@ -2,45 +2,37 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator
 
-from policyctl.diagnostics import Diagnostic, Related, Span
+from policyctl.checks.names import fold
+from policyctl.diagnostics import Diagnostic, Related
 from policyctl.resolve.collect import Declared
 from policyctl.resolve.findings import finding
 from policyctl.resolve.layers import Merged
 
 
-def fold(name: str) -> str:
-    """The form in which two names clash: NFKC, without case."""
-    return unicodedata.normalize("NFKC", name).casefold()
-
-
 def check(merged: Merged) -> Iterator[Diagnostic]:
-    """Find operations, queues and the target class that share one name."""
-    seen: dict[str, tuple[str, str, Span]] = {}
-    for kind, name, span in _names(merged):
-        first = seen.setdefault(fold(name), (kind, name, span))
-        if first[2] != span:
-            yield finding(
-                "VA102",
-                f"{kind} {name!r} and {first[0]} {first[1]!r} would generate one name",
-                span,
-                help="rename one of them",
-                related=[Related(first[2], f"{first[0]} {first[1]!r}")],
-                path=f"{merged.name}.{kind}s.{name}",
-            )
+    """Find operations and queues named like the class that is generated for ``target``.
 
-
-def _names(merged: Merged) -> Iterator[tuple[str, str, Span]]:
+    Names of operations and queues among each other are the model's matter.
+    """
     document, data = merged.document, merged.declared.data
     target = data.get("target")
-    if target is not None and target != "off":
-        name = target.rpartition(":")[2].rpartition(".")[2]
-        yield "target class", name, document.locate(("target",))
-    for kind in ("operation", "queue"):
-        for name in data.get(f"{kind}s", {}):
-            yield kind, name, document.locate_key((f"{kind}s", name))
+    if target is None or target == "off":
+        return
+    name = target.rpartition(":")[2].rpartition(".")[2]
+    for kind in ("operations", "queues"):
+        for other in data.get(kind, {}):
+            if fold(other) != fold(name):
+                continue
+            yield finding(
+                "VA102",
+                f"{other!r} and the target class {name!r} would generate one name",
+                document.locate_key((kind, other)),
+                help=f"rename {other}",
+                related=[Related(document.locate(("target",)), "the target class")],
+                path=f"{merged.name}.{kind}.{other}",
+            )
 
 
 def unique(declared: Iterable[Declared]) -> tuple[list[Declared], list[Diagnostic]]:

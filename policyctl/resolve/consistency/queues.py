@@ -14,6 +14,7 @@ def check_queue(subject: Subject, redis_url: str | None) -> Iterator[Diagnostic]
     tree = subject.tree
     yield from required.check_queue(subject)
     yield from stores.check_store(subject, tree.get("url_env") or redis_url, ())
+    yield from stores.check_path(subject, ())
     yield from times.growth(subject, ("redelivery",))
     if tree.get("overflow") == "dead_letter" and not tree.has("dead_letter"):
         yield subject.error(

@@ -14,6 +14,11 @@ from policyctl.resolve.tree import Block
 Need = tuple[tuple[str, ...], tuple[str, ...], str]
 
 _OPERATION: Final[Sequence[Need]] = (
+    (
+        ("attempt_timeout",),
+        ("total", "connect", "first_item", "idle"),
+        "add total, for example 5s",
+    ),
     (("bulkhead",), ("max_concurrent",), "add max_concurrent, for example 10"),
     (("rate_limit",), ("rate",), "add rate, for example 100/s"),
     (("hedge",), ("delay",), "add delay, for example 200ms"),

@@ -14,6 +14,7 @@ def check(subject: Subject, context: Context) -> Iterator[Diagnostic]:
     """Check the stores of an operation's patterns."""
     for block in ("circuit_breaker", "rate_limit", "idempotency"):
         yield from check_store(subject, context.redis_url, (block,))
+    yield from check_path(subject, ("idempotency",))
 
 
 def check_store(
@@ -35,6 +36,20 @@ def check_store(
             "store: sqlite has no file",
             at,
             help="add path, for example path: var/policies.db",
+        )
+
+
+def check_path(subject: Subject, path: NodePath) -> Iterator[Diagnostic]:
+    """A file belongs to an sqlite store and to no other."""
+    at = (*path, "path")
+    store = _get(subject, (*path, "store"))
+    if _get(subject, at) is not None and store not in ("sqlite", None):
+        yield subject.error(
+            "VA133",
+            f"path is for store: sqlite, but the store is {store}",
+            at,
+            help="write store: sqlite, or remove path",
+            related=[subject.related((*path, "store"), f"store is {store}")],
         )
 
 

@@ -17,7 +17,7 @@ def check(subject: Subject, context: Context) -> Iterator[Diagnostic]:
     yield from growth(subject, ("retry", "backoff"))
     yield from growth(subject, ("circuit_breaker", "recovery_timeout"))
     for part in ("minimum", "reserve"):
-        yield from at_most(subject, "VA114", ("budget",), part, "total")
+        yield from at_most(subject, "VA114", ("budget",), part, "total", equal=False)
     for part in ("connect", "first_item", "idle"):
         yield from at_most(subject, "VA115", ("attempt_timeout",), part, "total")
     yield from _window(subject)
@@ -29,22 +29,33 @@ def growth(subject: Subject, block: NodePath) -> Iterator[Diagnostic]:
 
 
 def at_most(
-    subject: Subject, code: str, path: NodePath, part: str, whole: str
+    subject: Subject,
+    code: str,
+    path: NodePath,
+    part: str,
+    whole: str,
+    *,
+    equal: bool = True,
 ) -> Iterator[Diagnostic]:
-    """The duration ``part`` of the block at ``path`` may not be over ``whole``."""
+    """The duration ``part`` of the block at ``path`` may not be over ``whole``.
+
+    Without ``equal`` it has to be below: all of a budget kept back leaves nothing.
+    """
     block = subject.tree.find(path)
     if not isinstance(block, Block):
         return
     small, large = block.get(part), block.get(whole)
-    if small is None or large is None or small <= large:
+    if small is None or large is None or small < large or (equal and small == large):
         return
     at, other = (*path, part), (*path, whole)
     limit = f"{whole} {format_duration(large)}{subject.builtin(other)}"
+    what = "is over" if small > large else "leaves nothing of"
+    bound = "at most" if equal else "less than"
     yield subject.error(
         code,
-        f"{part} {format_duration(small)} is over {limit}",
+        f"{part} {format_duration(small)} {what} {limit}",
         at,
-        help=f"lower {part} to at most {format_duration(large)}, or raise {whole}",
+        help=f"lower {part} to {bound} {format_duration(large)}, or raise {whole}",
         related=[subject.related(other, f"{whole} is {format_duration(large)}")],
     )
 
