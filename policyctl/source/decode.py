@@ -23,8 +23,8 @@ _BREAK_NAMES = {
 _UTF8_HELP = "save the file as UTF-8"
 
 
-def decode(data: bytes, path: str) -> Source | Diagnostic:
-    """Return the decoded text of a file, or the one finding that says why not.
+def decode(data: bytes, path: str) -> tuple[Source | None, Diagnostic | None]:
+    """Return the decoded text of a file, and the one finding that forbids to parse it.
 
     Only UTF-8 is read, with or without a byte-order mark. Characters that YAML forbids
     and the line breaks that only some parsers know are refused, so that every offset
@@ -34,19 +34,20 @@ def decode(data: bytes, path: str) -> Source | Diagnostic:
     if has_bom:
         data = data[3:]
     elif (problem := _foreign(data)) is not None:
-        return finding("SY001", Span(path), f"the file is {problem}", _UTF8_HELP)
+        message = f"the file is {problem}"
+        return None, finding("SY001", Span(path), message, _UTF8_HELP)
     if b"\0" in data:
         at = data.index(b"\0")
         message = f"the file is binary: it has a NUL byte at offset {at}"
-        return finding("SY002", Span(path), message, "give a YAML text file")
+        return None, finding("SY002", Span(path), message, "give a YAML text file")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        return _not_utf8(data, path, error)
+        return None, _not_utf8(data, path, error)
     if text.isascii() and not data.translate(None, _PLAIN_BYTES):
-        return Source(path, text, has_bom, _plain_line_starts(text))
+        return Source(path, text, has_bom, _plain_line_starts(text)), None
     source = Source(path, text, has_bom, line_starts(text))
-    return _forbidden(source) or source
+    return source, _forbidden(source)
 
 
 def line_starts(text: str) -> list[int]:

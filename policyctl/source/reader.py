@@ -23,7 +23,7 @@ _BOM_LENGTH = 3
 class ReadResult:
     """What reading one file gave.
 
-    ``source`` is None only where the text could not be decoded. ``documents`` are those
+    ``source`` is None only where the bytes are no text in UTF-8. ``documents`` are those
     that were read whole, also where ``diagnostics`` hold errors; of a duplicated key the
     first one is kept.
     """
@@ -44,9 +44,9 @@ def read(
     """
     if len(data) > limits.max_bytes:
         return ReadResult(None, (), (too_large(path, len(data), limits),))
-    source = decode(data, path)
-    if isinstance(source, Diagnostic):
-        return ReadResult(None, (), (source,))
+    source, problem = decode(data, path)
+    if source is None or problem is not None:
+        return ReadResult(source, (), () if problem is None else (problem,))
     builder = Builder(source, limits)
     try:
         body = data[_BOM_LENGTH:] if source.has_bom else data

@@ -39,7 +39,7 @@ def set_scalar(document: Document, node: ScalarNode, value: Scalar) -> Edit | No
     """
     text = scalar_text(value)
     if isinstance(value, str):
-        if node.style in ("single", "double") or set(text) & set(",[]{}"):
+        if node.style in ("single", "double"):
             text = quote(value)
         if node.style == "double" and text.startswith("'"):
             text = _double(value, text)
