@@ -42,6 +42,7 @@ class Config:
         output: the folder of the generated package, relative to ``root``.
         package: the import name of the generated package.
         environment: the overlay to apply, or None.
+        target_python: the oldest Python that generated code must run on.
         select: rule codes, names or prefixes to run; empty means all.
         ignore: rule codes, names or prefixes not to run.
         severity: severities that replace those of rules, by code or name.
@@ -61,6 +62,7 @@ class Config:
     output: str = "generated"
     package: str = "generated"
     environment: str | None = None
+    target_python: str = "3.11"
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severity: Mapping[str, Severity] = field(default_factory=dict[str, Severity])
@@ -85,6 +87,10 @@ class Config:
             path = path[:-1]
         span = self.spans.get(path, Span(self.path or FILE_NAME))
         return _error("CF104", "invalid-setting", message, span, help, self.source)
+
+    def sets(self, key: str) -> bool:
+        """Whether the file sets ``key`` itself."""
+        return (key,) in self.spans
 
     def origin(self, key: str) -> str:
         """``FILE:LINE`` for a key that the file sets, else ``default``."""

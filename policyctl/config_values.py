@@ -8,6 +8,10 @@ from typing import Any, cast
 
 from policyctl.diagnostics import Severity
 
+TARGETS = ("3.11", "3.12", "3.13")
+"""The Python versions that code can be generated for."""
+_TARGETS = ", ".join(TARGETS)
+
 Threshold = int | float | str | bool
 
 
@@ -58,7 +62,12 @@ def _some_texts(key: str, value: object) -> tuple[str, ...]:
     return found
 
 
-def _package(key: str, value: object) -> str:
+def package_name(key: str, value: object) -> str:
+    """Return ``value`` if it is the dotted name of a Python package.
+
+    Raises:
+        InvalidSetting: it is something else.
+    """
     from keyword import iskeyword
 
     name = _text(key, value)
@@ -131,6 +140,13 @@ def _runtime(key: str, value: object) -> str:
     return "library"
 
 
+def _target_python(key: str, value: object) -> str:
+    if value not in TARGETS:
+        hint = f'write it as a text, for example {key} = "{TARGETS[0]}"'
+        raise InvalidSetting(f"{key} = {shown(value)} is not one of {_TARGETS}", hint)
+    return str(value)
+
+
 def _later(key: str, value: object) -> str:
     raise InvalidSetting(f"{key} is not built yet", "remove the key")
 
@@ -138,9 +154,9 @@ def _later(key: str, value: object) -> str:
 PARSERS: dict[str, Callable[[str, object], Any]] = {
     "policies": _some_texts,
     "output": _text,
-    "package": _package,
+    "package": package_name,
     "environment": _text,
-    "target-python": _later,
+    "target-python": _target_python,
     "select": _texts,
     "ignore": _texts,
     "severity": _severities,
@@ -169,7 +185,7 @@ def package_of(output: str) -> str:
     """
     name = Path(output).name
     try:
-        return _package("package", name)
+        return package_name("package", name)
     except InvalidSetting:
         raise ValueError(
             f"the output folder {shown(output)} does not name a Python package"

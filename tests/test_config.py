@@ -47,6 +47,7 @@ policies = ["a", "b/c.yaml"]
 output = "src/acme/resilience"
 package = "acme.resilience"
 environment = "staging"
+target-python = "3.12"
 select = ["RT"]
 ignore = ["RT001"]
 fail-on = "warning"
@@ -69,6 +70,7 @@ max_attempts = 4
         output="src/acme/resilience",
         package="acme.resilience",
         environment="staging",
+        target_python="3.12",
         select=("RT",),
         ignore=("RT001",),
         severity={"RT002": Severity.INFO},
@@ -80,7 +82,7 @@ max_attempts = 4
         origins=loaded.origins,
     )
     assert loaded.origin("output") == "policyctl.toml:2"
-    assert loaded.origin("severity") == "policyctl.toml:13"
+    assert loaded.origin("severity") == "policyctl.toml:14"
 
 
 def test_the_nearest_file_wins_and_nothing_is_merged(tmp_path: Path) -> None:
@@ -185,7 +187,10 @@ def test_the_package_is_named_after_the_output_folder(tmp_path: Path) -> None:
         ("output = true", [("CF104", 1, 1, "output = true is not a text")]),
         ('templates = "t"', [("CF104", 1, 1, "templates is not built yet")]),
         ('rules = "r"', [("CF104", 1, 1, "rules is not built yet")]),
-        ('target-python = "3.12"', [("CF104", 1, 1, "target-python is not built yet")]),
+        (
+            "target-python = 3.12",
+            [("CF104", 1, 1, "target-python = 3.12 is not one of 3.11, 3.12, 3.13")],
+        ),
         (
             'runtime = "bundled"',
             [("CF104", 1, 1, 'runtime = "bundled" is not built yet')],

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from policyctl.reports.report import Report
 
 _REPORT = "this is a defect of policyctl; POLICYCTL_DEBUG=1 shows the traceback to report it with"
 
@@ -32,6 +36,18 @@ def describe(error: Exception) -> tuple[str, str | None]:
     place = _place(error)
     kind = type(error).__name__
     return f"internal error: {kind}{place}", _REPORT
+
+
+def findings_of(error: Exception) -> Report | None:
+    """The report of an error that knows its place in the configuration."""
+    from policyctl.config import ConfigError
+
+    if not isinstance(error, ConfigError):
+        return None
+    from policyctl.reports.report import Report
+
+    sources = {error.source.path: error.source} if error.source else {}
+    return Report.of(error.diagnostics, sources, files=1)
 
 
 def _system_error(error: OSError) -> str:

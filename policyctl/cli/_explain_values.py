@@ -180,7 +180,7 @@ def str_of(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, tuple | list):
-        items = cast("tuple[Any, ...]", value)
+        items = cast("tuple[object, ...]", value)
         return "[" + ", ".join(str_of(item) for item in items) + "]"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -204,7 +204,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Jitter):
         return jitter_value(value)
     if isinstance(value, tuple):
-        return [_plain(item) for item in cast("tuple[Any, ...]", value)]
+        return [_plain(item) for item in cast("tuple[object, ...]", value)]
     return value
 
 

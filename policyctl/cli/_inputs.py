@@ -48,12 +48,16 @@ class Gathered:
 
 
 def gather(
-    config: Config, paths: Sequence[str], stdin_filename: str | None = None
+    config: Config,
+    paths: Sequence[str],
+    stdin_filename: str | None = None,
+    whole: bool = False,
 ) -> Gathered:
     """Read the files that ``paths`` stand for, by default those of the configuration.
 
     When something asked for lies inside the configured folders, the rest of them is
-    read as context, so that references to other services can be followed.
+    read as context, so that references to other services can be followed. ``whole``
+    counts that as asked for too, unless single files were.
     """
     configured = [_from_root(config, name) for name in config.policies]
     arguments = list(paths) or configured
@@ -61,21 +65,22 @@ def gather(
     asked = expand(arguments, skip=skip, stdin_name=stdin_filename or STDIN_NAME)
     findings = list(asked.diagnostics)
     files = [_read(file, True, stdin_filename, findings) for file in asked.files]
+    partial = bool(paths) and not any(os.path.isdir(item) for item in arguments)
     if paths and _any_inside(files, arguments, configured):
         known = {_identity(file.path) for file in files if file and file.path}
         rest = expand(configured, skip=skip)
         files += [
-            _read(file, False, None, findings)
+            _read(file, whole and not partial, None, findings)
             for file in rest.files
             if file.path is None or _identity(file.path) not in known
         ]
     read = tuple(file for file in files if file is not None)
     if not read and not findings:
-        findings.append(_nothing(arguments))
+        findings.append(nothing(arguments, "there is no .yaml or .yml file"))
     return Gathered(
         read,
         _preset_folders(read, [*arguments, *configured]),
-        bool(paths) and not any(os.path.isdir(item) for item in arguments),
+        partial,
         tuple(findings),
         tuple(Path(item).absolute() for item in arguments if item != "-"),
     )
@@ -167,14 +172,14 @@ def _preset_folders(files: Sequence[File], places: Iterable[str]) -> tuple[Path,
     return tuple(unique.values())
 
 
-def _nothing(arguments: Sequence[str]) -> Diagnostic:
-    """The finding for folders without any YAML file."""
-    places = ", ".join(Path(item).as_posix() for item in arguments)
+def nothing(places: Sequence[str], message: str) -> Diagnostic:
+    """The finding for folders that hold nothing to work on."""
+    shown = [Path(place).as_posix() for place in places]
     return Diagnostic(
         "CF105",
         NAMES["CF105"],
         Severity.ERROR,
-        f"there is no .yaml or .yml file in {places}",
-        Span(Path(arguments[0]).as_posix()),
+        f"{message} in {', '.join(shown)}",
+        Span(shown[0]),
         help="policyctl init writes an example to start from",
     )

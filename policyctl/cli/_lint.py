@@ -6,11 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from policyctl.cli._errors import UsageError
 from policyctl.config import Config
-from policyctl.lint.coverage import Coverage
 from policyctl.lint.engine import LintSettings, SettingError, prepare
 from policyctl.lint.registry import unknown_patterns
-
-MOST_FACTS = 3
 
 
 def settings(
@@ -46,23 +43,6 @@ def split(values: Iterable[str]) -> Iterator[str]:
     """The items of repeated options, each of which may be a list with commas."""
     for value in values:
         yield from (item.strip() for item in value.split(",") if item.strip())
-
-
-def coverage_note(coverage: Coverage) -> Iterator[str]:
-    """One sentence on the rules that lacked facts, if any did."""
-    unlocks = coverage.unlocks()
-    if not unlocks:
-        return
-    rules = sorted({code for codes in unlocks.values() for code in codes})
-    shown = [
-        f"{fact} ({', '.join(codes)})"
-        for fact, codes in list(unlocks.items())[:MOST_FACTS]
-    ]
-    more = len(unlocks) - len(shown)
-    text = f"{', '.join(rules)} could not look everywhere; add {', '.join(shown)}"
-    if more:
-        text += f" and {more} more facts; policyctl explain SERVICE lists them"
-    yield text
 
 
 def _hint(near: str | None) -> str:

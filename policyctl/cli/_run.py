@@ -59,5 +59,11 @@ def _fail(console: Console, error: Exception) -> int:
                 "pip install 'policyctl[cli]'",
             )
             return FAILED
-    console.error(*_errors.describe(error))
+    report = _errors.findings_of(error)
+    if report is None:
+        console.error(*_errors.describe(error))
+    else:
+        from policyctl import reports
+
+        console.write_error(reports.render("text", report, color=console.error_color))
     return FAILED

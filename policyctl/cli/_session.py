@@ -53,9 +53,13 @@ def load(
     *,
     environment: str | None = None,
     stdin_filename: str | None = None,
+    whole: bool = False,
 ) -> Session:
-    """Read and resolve the policies at ``paths``, by default the configured ones."""
-    gathered = gather(config, paths, stdin_filename)
+    """Read and resolve the policies at ``paths``, by default the configured ones.
+
+    ``whole``: see :func:`policyctl.cli._inputs.gather`.
+    """
+    gathered = gather(config, paths, stdin_filename, whole)
     overlay = environment or config.environment
     loaded = project.load_project(
         project.Inputs(

@@ -36,13 +36,9 @@ def check(request: Request) -> Report:
         loaded = config.load(Path.cwd())
         return _check(request, loaded, threshold or loaded.fail_on)
     except ConfigError as error:
-        return of_config_error(error, threshold or Severity.ERROR)
-
-
-def of_config_error(error: ConfigError, threshold: Severity) -> Report:
-    """The report of a configuration that cannot be used."""
-    sources = {error.source.path: error.source} if error.source else {}
-    return Report.of(error.diagnostics, sources, files=0, fail_on=threshold)
+        sources = {error.source.path: error.source} if error.source else {}
+        fail_on = threshold or Severity.ERROR
+        return Report.of(error.diagnostics, sources, files=1, fail_on=fail_on)
 
 
 def exit_code(report: Report) -> int:
@@ -68,5 +64,4 @@ def _check(request: Request, loaded: Config, threshold: Severity) -> Report:
         files=session.reported_files,
         services=len(session.project.reported),
         fail_on=threshold,
-        notes=_lint.coverage_note(result.coverage),
     )

@@ -1,0 +1,212 @@
+"""What ``generate`` does between its options and its output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from policyctl import config, reports
+from policyctl.cli import _exit, _session
+from policyctl.cli._console import Console
+from policyctl.cli._errors import UsageError
+from policyctl.cli._inputs import matches
+from policyctl.config import Config
+from policyctl.config_values import InvalidSetting, package_name, package_of
+from policyctl.diagnostics import Diagnostic, Severity, has_errors
+from policyctl.generate.build import build
+from policyctl.generate.compare import Comparison, compare
+from policyctl.generate.options import GenerateOptions
+from policyctl.generate.write import OutputError, Written, write
+from policyctl.reports.report import Report
+from policyctl.resolve.policy import Project
+from policyctl.source.nodes import Source
+
+IO_CODES = frozenset({"GN006", "GN007"})
+"""Findings about the output folder: the job could not be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The options of one run, as typed; None where the configuration decides."""
+
+    paths: tuple[str, ...] = ()
+    output: str | None = None
+    package: str | None = None
+    environment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a run.
+
+    Attributes:
+        folder: the output folder as shown to people.
+        modules: how many services the package holds after this run's part of it.
+        findings: errors that stopped it, with the texts that they point into.
+        comparison: what is stale, of a run that writes nothing.
+        written: what was written otherwise.
+    """
+
+    folder: str
+    modules: int = 0
+    findings: tuple[Diagnostic, ...] = ()
+    sources: dict[str, Source] | None = None
+    files: int = 0
+    comparison: Comparison | None = None
+    written: Written | None = None
+
+
+def run(request: Request, *, dry: bool) -> Outcome:
+    """Load, build, then compare (``dry``) or write.
+
+    Raises:
+        ConfigError: the configuration cannot be used.
+        UsageError: an option has a value that it does not take.
+    """
+    if "-" in request.paths:
+        raise UsageError(
+            "generate reads files, not standard input", "name files or folders"
+        )
+    loaded = config.load(Path.cwd())
+    session = _session.load(
+        loaded, request.paths, environment=request.environment, whole=True
+    )
+    options = _options(request, loaded, session)
+    folder = options.output.as_posix()
+    stopped = Outcome(folder, files=session.reported_files)
+    if has_errors(session.findings):
+        return _stopped(stopped, session, session.findings)
+    project = _generated(session, loaded, options.partial)
+    if not project.services:
+        return _stopped(stopped, session, (_no_service(session),))
+    built = build(project, options)
+    if built.diagnostics:
+        return _stopped(stopped, session, built.diagnostics)
+    comparison = compare(built, options)
+    outcome = replace(stopped, modules=len(project.services), comparison=comparison)
+    if comparison.conflicts:
+        return _stopped(outcome, session, comparison.conflicts)
+    if dry:
+        return outcome
+    try:
+        return replace(outcome, written=write(built, comparison, options))
+    except OutputError as error:
+        return _stopped(outcome, session, error.diagnostics)
+
+
+def _stopped(
+    outcome: Outcome, session: _session.Session, findings: Iterable[Diagnostic]
+) -> Outcome:
+    """The outcome with the errors among ``findings``."""
+    errors = tuple(d for d in findings if d.severity is Severity.ERROR)
+    return replace(outcome, findings=errors, sources=session.sources(errors))
+
+
+def _options(
+    request: Request, loaded: Config, session: _session.Session
+) -> GenerateOptions:
+    """The generator's options from the command line and the configuration."""
+    if request.output is None:
+        output = Path(os.path.relpath(loaded.root / loaded.output))
+    else:
+        output = Path(os.path.normpath(request.output))
+    return GenerateOptions(
+        output=output,
+        package=_package(request, loaded),
+        target_python=loaded.target_python,
+        environment=session.environment,
+        partial=session.gathered.partial,
+        root=loaded.root if loaded.path is not None else None,
+        inputs=session.gathered.roots,
+    )
+
+
+def _package(request: Request, loaded: Config) -> str:
+    """The import name: the option, the configuration's key, or the folder's name."""
+    try:
+        if request.package is not None:
+            return package_name("--package", request.package)
+        if request.output is None or loaded.sets("package"):
+            return loaded.package
+        return package_of(os.path.abspath(request.output))
+    except InvalidSetting as error:
+        raise UsageError(str(error), error.help) from None
+    except ValueError as error:
+        raise UsageError(str(error), "name it with --package") from None
+
+
+def _generated(session: _session.Session, loaded: Config, partial: bool) -> Project:
+    """The project with the services that are generated: not the excluded ones."""
+    project = session.project
+    if not loaded.generate_exclude:
+        return project
+    files = {file.display: file.path for file in session.gathered.files}
+
+    def is_generated(name: str, display: str) -> bool:
+        path = files.get(display)
+        if path is None or (partial and name in project.reported):
+            return True
+        return not matches(loaded, path, loaded.generate_exclude)
+
+    services = {
+        name: service
+        for name, service in project.services.items()
+        if is_generated(name, service.path)
+    }
+    return replace(project, services=services)
+
+
+def _no_service(session: _session.Session) -> Diagnostic:
+    """The finding for input without any service to generate."""
+    from policyctl.cli._inputs import nothing
+
+    places = [os.path.relpath(root) for root in session.gathered.roots]
+    return nothing(places, "there is no service to generate")
+
+
+def print_findings(console: Console, outcome: Outcome) -> int:
+    """Say why nothing was written; return the exit code."""
+    report = Report.of(outcome.findings, outcome.sources, files=outcome.files)
+    console.write_error(reports.render("text", report, color=console.error_color))
+    if any(finding.code in IO_CODES for finding in outcome.findings):
+        return _exit.FAILED
+    return _exit.code_for(outcome.findings, Severity.ERROR)
+
+
+def print_comparison(console: Console, outcome: Outcome, *, names: bool) -> int:
+    """Say what is stale, with a patch; return the exit code."""
+    comparison = outcome.comparison
+    assert comparison is not None
+    if names:
+        for change in comparison.changes:
+            console.write(f"{change.kind.replace('_', ' ')}: {change.message}\n")
+        if comparison.interrupted:
+            console.write("interrupted: an earlier run was stopped while it wrote\n")
+        if comparison.fresh:
+            console.write(f"{_files(outcome.modules)} in {outcome.folder} up to date\n")
+        elif comparison.stale:
+            console.write("\n")
+    for change in comparison.stale:
+        console.write(change.diff(outcome.folder))
+    return _exit.CLEAN if comparison.fresh else _exit.FINDINGS
+
+
+def print_written(console: Console, outcome: Outcome, fail_on_change: bool) -> int:
+    """Say what was written; return the exit code."""
+    written = outcome.written
+    assert written is not None
+    for path in written.written:
+        edited = " (an edit by hand is gone)" if path in written.hand_edited else ""
+        console.write(f"wrote {outcome.folder}/{path}{edited}\n")
+    for path in written.removed:
+        console.write(f"removed {outcome.folder}/{path}\n")
+    if not written.written and not written.removed:
+        console.write(f"{_files(outcome.modules)} in {outcome.folder} up to date\n")
+        return _exit.CLEAN
+    return _exit.FINDINGS if fail_on_change else _exit.CLEAN
+
+
+def _files(services: int) -> str:
+    return "1 service" if services == 1 else f"{services:,} services"

@@ -1,0 +1,73 @@
+"""``policyctl generate``: write the package, or say what is stale."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from policyctl.cli._console import console
+from policyctl.cli._progress import Progress
+
+
+def command(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH]...",
+            help="Files: write their services alone. Folders, or nothing (the configured "
+            "ones): the whole package, and modules without a policy are removed.",
+            show_default=False,
+        ),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Write nothing; exit 1 and show why if anything is stale."
+        ),
+    ] = False,
+    diff: Annotated[
+        bool,
+        typer.Option("--diff", help="Write nothing; print the changes as a patch."),
+    ] = False,
+    fail_on_change: Annotated[
+        bool,
+        typer.Option(
+            "--fail-on-change", help="Exit 1 if a file was written, for hooks."
+        ),
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="The folder of the package."),
+    ] = None,
+    package: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The import name of the package."),
+    ] = None,
+    environment: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Apply the overlay of this environment."),
+    ] = None,
+) -> int:
+    """Generate the typed Python package of the policies.
+
+    Files that are up to date are not touched, and nothing is written unless everything
+    could be built. Exit codes: 0 done, or nothing stale; 1 invalid policies or stale
+    output; 2 the job could not be done.
+    """
+    from policyctl.cli import _generation
+
+    request = _generation.Request(
+        paths=tuple(paths or ()),
+        output=output,
+        package=package,
+        environment=environment,
+    )
+    dry = check or diff
+    with Progress(console(), "generating"):
+        outcome = _generation.run(request, dry=dry)
+    if outcome.findings:
+        return _generation.print_findings(console(), outcome)
+    if dry:
+        return _generation.print_comparison(console(), outcome, names=check)
+    return _generation.print_written(console(), outcome, fail_on_change)
