@@ -11,6 +11,8 @@ from typing import Any
 from policyctl.diagnostics import Diagnostic, Severity
 from policyctl.model.validate import parse_document
 from policyctl.resolve.inputs import InputFile
+from policyctl.source.files import unreadable
+from policyctl.source.limits import DEFAULT_LIMITS
 from policyctl.source.nodes import Document, MappingNode, ScalarNode
 from policyctl.source.reader import read
 
@@ -112,14 +114,27 @@ def collect(files: Iterable[InputFile]) -> Collected:
     return collected
 
 
-def read_folder(folder: Path, known: Iterable[str]) -> list[InputFile]:
-    """The preset files of ``folder`` as context, without those in ``known`` already."""
+def read_folder(
+    folder: Path, known: Iterable[str]
+) -> tuple[list[InputFile], list[Diagnostic]]:
+    """The preset files of ``folder`` as context, and findings about unreadable ones.
+
+    Files in ``known``, the shown paths of what is read already, are left out.
+    """
     seen = {Path(path).resolve() for path in known}
-    return [
-        InputFile(path.as_posix(), path.read_bytes(), reported=False)
-        for path in sorted(folder.glob("*.yaml"))
-        if path.is_file() and path.resolve() not in seen
-    ]
+    files: list[InputFile] = []
+    findings: list[Diagnostic] = []
+    for path in sorted((*folder.glob("*.yaml"), *folder.glob("*.yml"))):
+        if not path.is_file() or path.resolve() in seen:
+            continue
+        try:
+            with path.open("rb") as stream:
+                data = stream.read(DEFAULT_LIMITS.max_bytes + 1)
+        except OSError as error:
+            findings.append(unreadable(path.as_posix(), error))
+        else:
+            files.append(InputFile(path.as_posix(), data, reported=False))
+    return files, findings
 
 
 def _errors(findings: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from policyctl.diagnostics import Diagnostic, Related, Span
 from policyctl.resolve.findings import finding
@@ -45,7 +45,7 @@ def _edge(item: Mapping[str, Any], layer: Layer, index: int, owner: str) -> Edge
     tree = None
     if isinstance(override, dict):
         inner = Layer(layer.kind, layer.document, (*at, "override"), layer.name)
-        tree = wrap(override, inner)
+        tree = wrap(cast(Mapping[str, Any], override), inner)
     rate, mode = item.get("per_request", 1.0), item.get("mode", "sequential")
     span = layer.span(("calls", index, "to"))
     return Edge(

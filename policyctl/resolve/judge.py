@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from policyctl.diagnostics import Diagnostic, Severity
+from policyctl.model.static import Lookup
 from policyctl.resolve.build_service import fill_inbound, redis_url
 from policyctl.resolve.consistency import (
     arguments,
@@ -55,10 +56,12 @@ class Judged:
         return self.merged.complete and not errors
 
 
-def judge(merged: Merged) -> Judged:
+def judge(merged: Merged, lookup: Lookup) -> Judged:
     """Fill and check one service; what names other services is checked later."""
-    service_class = merged.settings.get("class") or "online"
-    context = Context(service_class, redis_url(merged))
+    get = merged.settings.get
+    context = Context(
+        get("class") or "online", redis_url(merged), get("target"), lookup
+    )
     judged = Judged(merged, context, findings=list(merged.findings))
     judged.findings += check_overlays(merged.declared)
     judged.calls = edges(merged.settings, merged.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from policyctl.diagnostics import Diagnostic
+from policyctl.model.static import Lookup
 from policyctl.resolve import build_service
 from policyctl.resolve.build import build_operation, fill
 from policyctl.resolve.collect import Collected, collect, read_folder
@@ -36,8 +37,9 @@ def load_project(inputs: Inputs) -> Loaded:
     layers = Layers(presets)
     declared, doubles = names.unique(collected.services)
     findings += doubles
+    lookup = Lookup()
     judged = {
-        service.name: judge(layers.merge(service, inputs.environment))
+        service.name: judge(layers.merge(service, inputs.environment), lookup)
         for service in declared
     }
     findings += presets.check()
@@ -62,9 +64,14 @@ def load_project(inputs: Inputs) -> Loaded:
 
 def _collect(inputs: Inputs) -> Collected:
     files = list(inputs.files)
+    unread: list[Diagnostic] = []
     for folder in inputs.preset_folders:
-        files += read_folder(folder, [file.path for file in files])
-    return collect(files)
+        more, findings = read_folder(folder, [file.path for file in files])
+        files += more
+        unread += findings
+    collected = collect(files)
+    collected.findings += unread
+    return collected
 
 
 def _references(judged: Mapping[str, Judged], collected: Collected) -> References:

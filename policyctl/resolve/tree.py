@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from policyctl.diagnostics import Span
 from policyctl.resolve.policy import Origin, OriginKind
@@ -129,7 +129,7 @@ def wrap(data: Mapping[str, Any], layer: Layer, name: str = "") -> Block:
     entries: dict[str, Node] = {}
     for key, value in data.items():
         if isinstance(value, dict) and (name, key) not in _OPAQUE:
-            entries[key] = wrap(value, layer, key)
+            entries[key] = wrap(cast(Mapping[str, Any], value), layer, key)
         else:
             entries[key] = Leaf(value, layer)
     return Block(entries, layer)

@@ -23,7 +23,7 @@ def check(merged: Merged) -> Iterator[Diagnostic]:
     name = target.rpartition(":")[2].rpartition(".")[2]
     for kind in ("operations", "queues"):
         for other in data.get(kind, {}):
-            if fold(other) != fold(name):
+            if other != name:
                 continue
             yield finding(
                 "VA102",
