@@ -12,6 +12,7 @@ from policyctl.model.codes import finding
 from policyctl.model.errors import to_findings
 from policyctl.model.fields import kind_of
 from policyctl.model.forms import check_forms
+from policyctl.model.lookups import check_references
 from policyctl.model.names import check_names
 from policyctl.model.place import dotted, key_span
 from policyctl.model.prepare import Preparation, plain
@@ -47,6 +48,8 @@ def parse_document(document: Document) -> Parsed:
     data = walk.block(root, shape_of(kind), ())
     findings = [*walk.findings, *check_forms(document), *check_names(document)]
     findings += _check_kind(document, root)
+    if walk.references:
+        findings += check_references(document, walk.references)
     model: ServiceModel | PresetModel | None = None
     try:
         model = kind.model_validate(data)

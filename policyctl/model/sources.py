@@ -1,0 +1,73 @@
+"""Find the source file of a module without importing anything, parents included."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+
+_LARGEST = 2_000_000
+
+
+class Found(Enum):
+    """How far a module could be found."""
+
+    ABSENT = "absent"
+    """Its top-level package is not installed: nothing can be said."""
+    OPAQUE = "opaque"
+    """It is there, but not as readable Python source."""
+    MISSING = "missing"
+    """Its package is installed and has no such module."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """The Python source of one module; ``package`` when it can have submodules."""
+
+    module: str
+    path: Path
+    package: bool
+
+
+def search_path() -> tuple[str, ...]:
+    """Where modules are looked for: the working directory, its ``src``, ``sys.path``."""
+    here = Path.cwd()
+    places = [str(here), str(here / "src"), *(place for place in sys.path if place)]
+    return tuple(dict.fromkeys(places))
+
+
+def find_source(module: str, places: Sequence[str]) -> SourceFile | Found:
+    """Find a module's file, from its top-level package down."""
+    parts = module.split(".")
+    if parts[0] in sys.builtin_module_names:
+        return Found.OPAQUE
+    path: Sequence[str] = places
+    spec = None
+    for index in range(len(parts)):
+        spec = _find_spec(".".join(parts[: index + 1]), path)
+        if spec is None:
+            return Found.ABSENT if index == 0 else Found.MISSING
+        locations = spec.submodule_search_locations
+        if index + 1 < len(parts):
+            if locations is None:
+                return Found.OPAQUE
+            path = list(locations)
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return Found.OPAQUE
+    file = Path(spec.origin)
+    try:
+        if file.stat().st_size > _LARGEST:
+            return Found.OPAQUE
+    except OSError:
+        return Found.OPAQUE
+    return SourceFile(module, file, spec.submodule_search_locations is not None)
+
+
+def _find_spec(module: str, path: Sequence[str]) -> ModuleSpec | None:
+    try:
+        return PathFinder.find_spec(module, path)
+    except (ImportError, OSError, ValueError):
+        return None
