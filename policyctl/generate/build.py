@@ -16,6 +16,7 @@ from policyctl.generate.digest import (
     plain_service,
     policy_digest,
 )
+from policyctl.generate.edges import check_edges, own_edges, policy_names
 from policyctl.generate.expressions import plain
 from policyctl.generate.format import formatted
 from policyctl.generate.header import Header
@@ -23,7 +24,7 @@ from policyctl.generate.literals import UnprintableError
 from policyctl.generate.lock import LOCK_NAME, Lock, LockedService, LockError
 from policyctl.generate.names import check_names
 from policyctl.generate.options import RUNTIMES, GenerateOptions
-from policyctl.generate.plan import module_context, own_edges, package_context
+from policyctl.generate.plan import module_context, package_context
 from policyctl.generate.sources import source_label
 from policyctl.generate.support import unsupported
 from policyctl.resolve.policy import Operation, Project, Service
@@ -49,24 +50,23 @@ class Built:
 def build(project: Project, options: GenerateOptions) -> Built:
     """Build the package of a project; nothing is written.
 
-    With ``options.partial`` the reported services alone are built, and the lock file
-    on disk says what else the package holds.
+    The services that ``project`` reports are built. With ``options.partial`` the lock
+    file on disk says what else the package holds, and that stays.
     """
-    services = _selected(project, options)
+    services = _selected(project)
     lock, findings = _kept(services, options)
-    findings += [*check_names(services)]
+    findings += check_names(services)
     for service in services:
-        findings += [*unsupported(service), *_unprintable(service)]
+        findings += check_edges(service)
+        findings += unsupported(service)
+        findings += _unprintable(service)
     if findings:
         return Built({}, tuple(sorted(findings, key=lambda d: d.sort_key)))
     return Built(_tree(services, lock, options))
 
 
-def _selected(project: Project, options: GenerateOptions) -> list[Service]:
-    services = [project.services[name] for name in sorted(project.services)]
-    if options.partial and project.reported:
-        return [s for s in services if s.name in project.reported]
-    return services
+def _selected(project: Project) -> list[Service]:
+    return [project.services[name] for name in sorted(project.reported)]
 
 
 def _kept(
@@ -114,7 +114,7 @@ def _option(code: str, name: str, message: str, options: GenerateOptions) -> Dia
 
 
 def _unprintable(service: Service) -> Iterator[Diagnostic]:
-    edges = [edge.policy for edge in own_edges(service) if edge.policy is not None]
+    edges = [policy for _, policy in own_edges(service).values()]
     operations: list[Operation] = [*service.operations.values(), *edges]
     for operation in operations:
         if operation.fallback is None:
@@ -163,9 +163,7 @@ def _locked(service: Service, options: GenerateOptions) -> LockedService:
 def _package_files(
     policies: Mapping[str, Mapping[str, Any]], options: GenerateOptions
 ) -> Iterator[tuple[str, bytes]]:
-    names = {
-        name: sorted(policy.get("operations", {})) for name, policy in policies.items()
-    }
+    names = {name: policy_names(policy) for name, policy in policies.items()}
     header = Header(EVERY_SOURCE, policy_digest(names, options.plain()))
     package = package_context(policies, header, options, is_registry=False)
     registry = package_context(policies, header, options, is_registry=True)

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from keyword import iskeyword, issoftkeyword
-from unicodedata import normalize
 
+from policyctl.checks.names import check_name, fold
 from policyctl.diagnostics import Diagnostic, Related, Severity, Span
 from policyctl.resolve.policy import Service
-from policyctl.units import quote
+from policyctl.units import UnitError, quote
 
-RESERVED_SERVICES = frozenset({"registry"})
-RESERVED_OPERATIONS = frozenset({"inbound", "registry", "to"})
-MAX_LENGTH = 200
+_RESERVED_SERVICES = frozenset({"policies"})
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])", re.IGNORECASE)
 
 
@@ -30,7 +27,7 @@ def check_names(services: Iterable[Service]) -> Iterator[Diagnostic]:
         if reason is not None:
             yield _bad(f"service {quote(service.name)}", reason, span, service.name)
         yield from _check_members(service)
-        first = seen.setdefault(folded(service.name), service)
+        first = seen.setdefault(fold(service.name), service)
         if first is not service:
             yield Diagnostic(
                 "GN002",
@@ -53,11 +50,9 @@ def _check_members(service: Service) -> Iterator[Diagnostic]:
             span = _key_span(service, (group, name))
             path = f"{service.name}.{group}.{name}"
             reason = problem(name)
-            if name in RESERVED_OPERATIONS:
-                reason = "the generated module uses this name itself"
             if reason is not None:
                 yield _bad(f"{group[:-1]} {quote(name)}", reason, span, path)
-            other, place = seen.setdefault(folded(name), (name, span))
+            other, place = seen.setdefault(fold(name), (name, span))
             if place is not span:
                 yield Diagnostic(
                     "GN002",
@@ -72,28 +67,17 @@ def _check_members(service: Service) -> Iterator[Diagnostic]:
 
 
 def problem(name: str) -> str | None:
-    """Why ``name`` cannot be a variable of a generated module, or None."""
-    if not name.isidentifier():
-        return "it is not a Python identifier"
-    if iskeyword(name) or issoftkeyword(name):
-        return "it is a Python keyword"
-    if name.startswith("_"):
-        return "names with a leading underscore belong to the generated module"
-    if normalize("NFKC", name) != name:
-        return f"Python reads it as {quote(normalize('NFKC', name))}"
-    if len(name.encode("utf-8")) > MAX_LENGTH:
-        return f"it is over {MAX_LENGTH} bytes long"
+    """Why ``name`` cannot be a file, module or variable, or None."""
+    try:
+        check_name(name)
+    except UnitError as error:
+        return error.message
     return None
 
 
-def folded(name: str) -> str:
-    """What two names have in common that one file system or Python takes for one."""
-    return normalize("NFKC", name).casefold()
-
-
 def _file_problem(name: str) -> str | None:
-    if name in RESERVED_SERVICES:
-        return "the generated package has a module of this name itself"
+    if name in _RESERVED_SERVICES:
+        return "the generated package uses this name itself"
     if _DEVICES.fullmatch(name):
         return "Windows reserves this file name for a device"
     return None

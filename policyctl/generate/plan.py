@@ -8,13 +8,14 @@ from typing import Any
 
 from policyctl.generate import literals
 from policyctl.generate.docstrings import bullets, paragraph
+from policyctl.generate.edges import edge_name, own_edges, policy_names
 from policyctl.generate.expressions import policy_arguments
 from policyctl.generate.header import Header
-from policyctl.generate.layout import lay_out, sequence
+from policyctl.generate.layout import Group, call, lay_out, sequence
 from policyctl.generate.options import RUNTIMES, GenerateOptions
 from policyctl.generate.overrides import overrides
 from policyctl.generate.words import sentences
-from policyctl.resolve.policy import Call, Operation, Service
+from policyctl.resolve.policy import Operation, Service
 
 INDENT = "    "
 
@@ -76,7 +77,7 @@ class PackageContext:
         runtime: the import name of the runtime.
         exports: the assignment of ``__all__``.
         modules: the modules that it makes available, sorted.
-        operations: the table of operations by service, laid out.
+        operations: the assignment of ``policies``, which finds a policy by its name.
     """
 
     header: tuple[str, ...]
@@ -121,16 +122,6 @@ def exports(names: Iterable[str]) -> str:
     return lay_out("__all__ = ", sequence(listed, "[]"))
 
 
-def own_edges(service: Service) -> Iterator[Call]:
-    """The calls that a service makes under settings of its own, each one once."""
-    seen: set[str] = set()
-    operations = service.operations.values()
-    for edge in (*service.calls, *(call for op in operations for call in op.calls)):
-        if edge.policy is not None and edge.to not in seen:
-            seen.add(edge.to)
-            yield edge
-
-
 def _policy(
     name: str, service: str, full_name: str, operation: Operation, indent: int
 ) -> PolicyContext:
@@ -142,11 +133,9 @@ def _policy(
 
 def _callees(service: Service) -> Iterator[CalleeContext]:
     groups: dict[str, list[PolicyContext]] = {}
-    for edge in own_edges(service):
-        assert edge.policy is not None
-        full_name = f"to.{edge.service}.{edge.operation}"
-        policy = _policy(edge.operation, service.name, full_name, edge.policy, 12)
-        groups.setdefault(edge.service, []).append(policy)
+    for to, (edge, policy) in own_edges(service).items():
+        context = _policy(edge.operation, service.name, edge_name(to), policy, 12)
+        groups.setdefault(edge.service, []).append(context)
     for name, policies in groups.items():
         yield CalleeContext(name, tuple(policies))
 
@@ -182,9 +171,8 @@ def _module_docstring(
 
 def _described(service: Service) -> Iterator[tuple[str, Operation]]:
     yield from service.operations.items()
-    for edge in own_edges(service):
-        assert edge.policy is not None
-        yield f"to.{edge.to}", edge.policy
+    for to, (_, policy) in own_edges(service).items():
+        yield edge_name(to), policy
 
 
 def package_context(
@@ -199,28 +187,36 @@ def package_context(
     ``services`` are the plain resolved values by service, as in the lock file.
     """
     modules = sorted(services)
-    extra = [] if is_registry else ["registry"]
-    table = [
-        (name, sorted(services[name].get("operations", {})))
-        for name in sorted(services)
-    ]
+    extra = "policies" if is_registry else "registry"
     make = _registry_docstring if is_registry else _package_docstring
     return PackageContext(
         header=header.lines(),
         docstring=tuple(make(services, options)),
         runtime=RUNTIMES[options.runtime],
-        exports=exports([*modules, *extra]),
-        modules=tuple(sorted([*modules, *extra])),
-        operations=_operations_table(table),
+        exports=exports([*modules, extra]),
+        modules=tuple(modules if is_registry else sorted([*modules, extra])),
+        operations=_policies(services),
     )
 
 
-def _operations_table(table: list[tuple[str, list[str]]]) -> str:
-    lines: list[str] = []
-    for name, operations in table:
-        listed = sequence([literals.string(operation) for operation in operations])
-        lines.append(lay_out(f"{literals.string(name)}: ", listed, 4, ","))
-    return "\n".join(lines)
+def _policies(services: Mapping[str, Mapping[str, Any]]) -> str:
+    table = Group(
+        "",
+        "{}",
+        tuple(
+            (f"{literals.string(name)}: ", _strings(policy_names(services[name])))
+            for name in sorted(services)
+        ),
+    )
+    registry = call(
+        "_package_registry.PackageRegistry",
+        [("module", "__name__"), ("operations", table)],
+    )
+    return lay_out("policies: _typing.Final = ", registry)
+
+
+def _strings(values: Iterable[str]) -> Group:
+    return sequence([literals.string(value) for value in values])
 
 
 def _package_docstring(
@@ -235,8 +231,16 @@ def _package_docstring(
 
 
 def _registry_docstring(
-    _services: Mapping[str, Mapping[str, Any]], options: GenerateOptions
+    services: Mapping[str, Mapping[str, Any]], options: GenerateOptions
 ) -> Iterator[str]:
-    yield "Every policy of this package, by attribute, by name and by pattern."
+    found = ((s, name) for s in sorted(services) for name in policy_names(services[s]))
+    service, name = next(found, ("payment_api", "charge"))
+    yield "Every policy of this package: by attribute, by name and by pattern."
+    yield ""
+    yield "A module is loaded when one of its policies is first asked for:"
     yield ""
     yield from paragraph(f"from {options.package} import registry", INDENT)
+    yield ""
+    yield from paragraph(f"registry.{service}.{name}", INDENT)
+    yield from paragraph(f'registry.policies["{service}.{name}"]', INDENT)
+    yield from paragraph(f'registry.policies.circuit_breakers("{service}.*")', INDENT)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from policyctl.diagnostics import Diagnostic, Severity, Span
+from policyctl.generate.edges import own_edges
 from policyctl.generate.expressions import BLOCKS
-from policyctl.generate.plan import own_edges
 from policyctl.resolve.policy import Operation, Service
 
 _HELP = (
@@ -42,9 +42,8 @@ def unsupported(service: Service) -> Iterator[Diagnostic]:
             yield _finding(service, ("telemetry", sink), "telemetry sinks")
     for operation in service.operations.values():
         yield from _operation(service, operation)
-    for edge in own_edges(service):
-        if edge.policy is not None:
-            yield from _operation(service, edge.policy)
+    for _, policy in own_edges(service).values():
+        yield from _operation(service, policy)
 
 
 def _operation(service: Service, operation: Operation) -> Iterator[Diagnostic]:
