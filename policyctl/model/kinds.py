@@ -18,11 +18,13 @@ from policyctl.model.scalars import Choice, Status, Text
 from policyctl.units import UnitError, quote
 
 
-def _recorded(text: str) -> str:
+def recorded(text: str) -> str:
+    """Check an exception or portable condition."""
     return parse_exception(text)
 
 
-def _rejected(text: str) -> str:
+def rejected(text: str) -> str:
+    """Check an exception, a portable condition or a rejection."""
     return parse_exception(text, rejections=True)
 
 
@@ -110,12 +112,12 @@ MODES = ("enforce", "observe", "disabled")
 
 Exceptions = Annotated[
     list[str] | Off | None,
-    Items(Text("an exception", _recorded, "invalid-exception", off=False)),
+    Items(Text("an exception", recorded, "invalid-exception", off=False)),
 ]
 Rejections = Annotated[
     list[str] | Off | None,
     Items(
-        Text("an exception or a rejection", _rejected, "invalid-exception", off=False)
+        Text("an exception or a rejection", rejected, "invalid-exception", off=False)
     ),
 ]
 Statuses = Annotated[list[str] | Off | None, Items(Status())]
