@@ -102,7 +102,7 @@ def of_operation(operation: Operation) -> Iterator[Value]:
     """Every setting of an operation that is in force."""
     for name in SCALARS:
         value = getattr(operation, name)
-        if value is not None:
+        if value is not None and (name, value) != ("kind", "unary"):
             yield _value(name, value, str_of(value), operation)
     for name in BLOCKS:
         block = getattr(operation, name)

@@ -1,0 +1,62 @@
+"""``explain RULE``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from policyctl.cli import _rule_text
+from policyctl.cli._console import Console
+from policyctl.cli._errors import CommandError
+from policyctl.cli._formats import TextOrJson
+from policyctl.lint.explain import docs
+from policyctl.lint.registry import all_rules, rule_by_code
+
+
+def explain(console: Console, name: str, format: TextOrJson) -> int:
+    """Print the documentation of a rule.
+
+    Raises:
+        CommandError: there is no rule of that code or name.
+    """
+    rule = rule_by_code(name)
+    if rule is None:
+        raise _unknown(name)
+    page = docs(rule)
+    if format is TextOrJson.json:
+        document = {"version": 1, "rules": [_rule_text.as_json(page)]}
+        console.write_utf8(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    else:
+        console.write(_rule_text.as_text(page, console.color))
+    return 0
+
+
+def _unknown(name: str) -> CommandError:
+    """The error for a rule that does not exist, or a check that is not a rule."""
+    for code, title in _checks():
+        if name.upper() == code or name == title:
+            return CommandError(
+                f"{code} {title} is part of validation, not a rule: it cannot be "
+                "switched off",
+                "its own message says what to change",
+            )
+    words = [word for rule in all_rules() for word in (rule.code, rule.name)]
+    near = get_close_matches(name.upper(), words, 1) or get_close_matches(
+        name, words, 1
+    )
+    hint = f"did you mean {near[0]}?" if near else "policyctl rules lists them"
+    return CommandError(f"there is no rule {name}", hint)
+
+
+def _checks() -> Iterator[tuple[str, str]]:
+    """Code and name of every finding that is not a lint rule's."""
+    from policyctl.model.codes import NAMES as model_names
+    from policyctl.resolve.codes import CODES
+    from policyctl.source.codes import NAMES as syntax_names
+    from policyctl.source.files import NAMES as file_names
+
+    for names in (syntax_names, model_names, file_names):
+        yield from names.items()
+    for code, (name, _summary) in CODES.items():
+        yield code, name

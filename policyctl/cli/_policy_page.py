@@ -1,0 +1,205 @@
+"""The pages of ``explain SERVICE[.OPERATION]``, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from policyctl.cli import _explain_time, _explain_values
+from policyctl.cli._explain_values import Value
+from policyctl.lint import show
+from policyctl.lint.context import Context
+from policyctl.lint.graph import Edge
+from policyctl.resolve.policy import Operation, Queue, Retry, Service
+
+ORDER = (
+    "fallback",
+    "idempotency",
+    "budget",
+    "retry",
+    "hedge",
+    "circuit_breaker",
+    "rate_limit",
+    "bulkhead",
+    "attempt_timeout",
+)
+"""The patterns, outermost first (contract line C1); the call is innermost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is explained: a service with the operations and queues that were asked for."""
+
+    service: Service
+    operations: tuple[Operation, ...]
+    queues: tuple[Queue, ...]
+    context: Context
+
+    def as_json(self) -> dict[str, Any]:
+        """The page as JSON data; durations are seconds, rates per second."""
+        service = self.service
+        return {
+            "service": {
+                "name": service.name,
+                "path": service.path,
+                "line": service.span.line,
+                "owner": service.owner,
+                "class": service.service_class,
+                "critical": service.critical,
+                "extends": list(service.extends),
+            },
+            "operations": [_operation_json(item, self) for item in self.operations],
+            "queues": [
+                {
+                    "name": f"{queue.service}.{queue.name}",
+                    "settings": [v.as_json() for v in _explain_values.of_queue(queue)],
+                }
+                for queue in self.queues
+            ],
+        }
+
+
+def order(operation: Operation) -> list[str]:
+    """The patterns of an operation, outermost first, the call included."""
+    return [name for name in ORDER if getattr(operation, name) is not None] + ["call"]
+
+
+def _operation_json(operation: Operation, page: Page) -> dict[str, Any]:
+    traffic = page.context.traffic.of_operation(operation)
+    return {
+        "name": operation.id,
+        "path": operation.span.path,
+        "line": operation.span.line,
+        "order": order(operation),
+        "settings": [v.as_json() for v in _explain_values.of_operation(operation)],
+        "worst_case": _explain_time.of_operation(operation).as_json(),
+        "calls": [call.to for call in operation.calls],
+        "called_by": [edge.caller for edge in _callers(operation, page)],
+        "traffic": {"rate": traffic.rate, "callers": traffic.callers},
+    }
+
+
+def _callers(operation: Operation, page: Page) -> list[Edge]:
+    return page.context.graph.callers(operation.id)
+
+
+def as_text(page: Page, unlocks: Mapping[str, Sequence[str]], color: bool) -> str:
+    """The page as text; ``unlocks`` are missing facts with the rules that wait."""
+    lines = list(_service_lines(page, color))
+    for operation in page.operations:
+        lines += ["", *_operation_lines(operation, page, color)]
+    for queue in page.queues:
+        lines += ["", _bold(f"{queue.service}.{queue.name}", color) + " (queue)"]
+        lines += [f"  {queue.span}", ""]
+        lines += _table(list(_explain_values.of_queue(queue)), color)
+    if unlocks:
+        lines += ["", _bold("Facts that would let more rules look", color)]
+        lines += [f"  {fact}  ({', '.join(codes)})" for fact, codes in unlocks.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _service_lines(page: Page, color: bool) -> Iterator[str]:
+    service = page.service
+    yield f"{_bold(service.name, color)} ({service.service_class} service)"
+    yield f"  {service.span}"
+    if service.description:
+        yield f"  {service.description}"
+    if service.owner:
+        yield f"  owner {service.owner}"
+    if service.extends:
+        yield f"  extends {', '.join(service.extends)}"
+
+
+def _operation_lines(operation: Operation, page: Page, color: bool) -> Iterator[str]:
+    yield _bold(operation.id, color)
+    yield f"  {operation.span}"
+    if operation.description:
+        yield f"  {operation.description}"
+    yield ""
+    yield "  order, outermost first: " + " > ".join(order(operation))
+    yield ""
+    yield from _table(list(_explain_values.of_operation(operation)), color)
+    yield ""
+    yield from _worst_case(operation)
+    yield from _traffic(operation, page)
+
+
+def _table(values: list[Value], color: bool) -> Iterator[str]:
+    """Path, value and origin in columns, the blocks apart."""
+    path_width = max((len(value.path) for value in values), default=0)
+    texts = [len(value.text) for value in values if len(value.text) <= 32]
+    text_width = max(texts, default=0)
+    before: Value | None = None
+    for value in values:
+        if before is not None and _starts_block(before.path, value.path):
+            yield ""
+        before = value
+        origin = f"\033[2m{value.origin}\033[0m" if color else value.origin
+        yield f"  {value.path:<{path_width}}  {value.text:<{text_width}}  {origin}"
+
+
+def _starts_block(before: str, path: str) -> bool:
+    """Whether another block begins; scalars in a row stay together."""
+    if "." not in before and "." not in path:
+        return False
+    return before.partition(".")[0] != path.partition(".")[0]
+
+
+def _worst_case(operation: Operation) -> Iterator[str]:
+    worst = _explain_time.of_operation(operation)
+    most = "unlimited" if worst.attempts is None else str(worst.attempts)
+    text = f"attempts: {most} at most"
+    if worst.reachable is not None and worst.attempts != 1:
+        text += (
+            f"; if each is as slow as allowed, {worst.reachable} can begin and "
+            f"{worst.complete} can last their whole timeout"
+        )
+    yield f"  {text}"
+    if worst.waits:
+        waits = ", ".join(map(show.duration, worst.waits))
+        more = " ..." if worst.attempts is None or worst.attempts > 6 else ""
+        yield f"  longest waits between them: {waits}{more}"
+    duration = worst.duration
+    limit = "nothing bounds it" if duration is None else show.duration(duration)
+    hint = "" if operation.retry is None else _retry_after(operation.retry)
+    yield f"  one call at worst: {limit}{hint}"
+    moments = [(show.duration(step.at), step.text) for step in worst.steps]
+    width = max((len(at) for at, _ in moments), default=0)
+    for at, what in moments:
+        yield f"    {at:>{width}}  {what}"
+
+
+def _retry_after(retry: Retry) -> str:
+    """Why the worst case is longer than the time line shows."""
+    if retry.retry_after is None or retry.max_attempts == 1:
+        return ""
+    most = retry.retry_after.max
+    limit = "" if most is None else f" of up to {show.duration(most)}"
+    return f", when a Retry-After hint{limit} replaces each wait"
+
+
+def _traffic(operation: Operation, page: Page) -> Iterator[str]:
+    traffic = page.context.traffic.of_operation(operation)
+    known: list[str] = []
+    if traffic.rate is not None:
+        known.append(f"{show.rate(traffic.rate)} first tries")
+        attempts = 1 if operation.retry is None else operation.retry.max_attempts
+        if attempts is not None and attempts > 1:
+            known.append(
+                f"up to {show.rate(traffic.rate * attempts)} when every attempt fails"
+            )
+    if traffic.callers is not None:
+        known.append(f"client processes: {traffic.callers}")
+    callers = _callers(operation, page)
+    if known or callers:
+        yield ""
+    if known:
+        yield f"  traffic: {', '.join(known)}"
+    for edge in callers:
+        own = " with settings of its own" if edge.call and edge.call.policy else ""
+        yield f"  called by {edge.caller}, {edge.per_request:g} per request{own}"
+
+
+def _bold(text: str, color: bool) -> str:
+    return f"\033[1m{text}\033[0m" if color else text
