@@ -8,7 +8,7 @@ import re
 from policyctl.source.scalars import Scalar, is_ambiguous, resolve
 
 _PLAIN = re.compile(
-    r"(?!\.\.\.)[A-Za-z0-9_./<>=^~+$](?:[\w./<>=^~+$%@*!&?|();-]|:(?=[\w/.-])| (?=[^\s#]))*\Z",
+    r"(?!\.\.\.)[A-Za-z0-9_./<=^~+$](?:[\w./<>=^~+$%@*!&?|();-]|:(?=[\w/.-])| (?=[^\s#]))*\Z",
     re.ASCII,
 )
 _PRINTABLE = re.compile(

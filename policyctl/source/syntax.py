@@ -196,7 +196,7 @@ def _no_key(failure: Failure) -> Diagnostic:
         message = "there is text after the closing quote"
         hint = "put the whole value inside one pair of quotes"
     elif character == "-" and not before.strip():
-        message = "a list item stands where a key of the mapping is expected"
+        message = "a list item stands where a key is expected"
         hint = "indent the list under the key that it belongs to"
     else:
         message = "expected a key here; the indentation fits no mapping above"

@@ -332,7 +332,9 @@ def test_a_file_over_the_limit_is_not_parsed() -> None:
     assert found.message == "the file has 101 bytes, more than the limit of 100"
 
 
-@pytest.mark.parametrize("text", ["[1, 2, 3, 4, 5]", "{a: 1, b: 2}", "- 1\n- 2\n- 3\n- 4"])
+@pytest.mark.parametrize(
+    "text", ["[1, 2, 3, 4, 5]", "{a: 1, b: 2}", "- 1\n- 2\n- 3\n- 4"]
+)
 def test_values_are_counted(reader: Reader, text: str) -> None:
     """Scalars, keys and containers count; at the limit all is well."""
     total = 5 if text.startswith("{") else text.count(",") + 2
@@ -378,7 +380,9 @@ def test_both_parsers_agree_on_real_files(corpus: list[Path]) -> None:
         ], path.name
 
 
-def test_spans_of_real_files_hold_the_scalars(corpus: list[Path], nodes_of: Walk) -> None:
+def test_spans_of_real_files_hold_the_scalars(
+    corpus: list[Path], nodes_of: Walk
+) -> None:
     """The text of a span, read alone, is the scalar again."""
     for path in corpus:
         result = read(path.read_bytes(), path.name)
@@ -412,7 +416,9 @@ _data = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(data=_data, flow=st.booleans(), crlf=st.booleans())
-def test_what_a_writer_writes_is_read_back(data: object, flow: bool, crlf: bool) -> None:
+def test_what_a_writer_writes_is_read_back(
+    data: object, flow: bool, crlf: bool
+) -> None:
     """Data written by PyYAML in any style comes back equal, with the same types."""
     text = yaml.safe_dump([data], default_flow_style=flow, sort_keys=False, width=40)
     if crlf:
