@@ -7,7 +7,6 @@ from typing import Any
 
 from policyctl.diagnostics import Span
 from policyctl.resolve import blocks
-from policyctl.resolve.defaults import fill_operation
 from policyctl.resolve.facts import operation_facts
 from policyctl.resolve.origins import Origins
 from policyctl.resolve.policy import Call, Operation
@@ -26,7 +25,8 @@ def build_operation(
     document: Document,
     calls: tuple[Call, ...] = (),
 ) -> Operation:
-    """Build one operation from its filled tree (see ``fill``)."""
+    """Build one operation from its filled and checked tree."""
+    tree = fill_in_progress(tree)
     get = tree.get
     made: dict[str, Any] = {
         key: build(block)
@@ -51,9 +51,11 @@ def build_operation(
     )
 
 
-def fill(tree: Block) -> Block:
-    """Fill all defaults of an operation's merged tree, the derived ones included."""
-    tree = fill_operation(tree)
+def fill_in_progress(tree: Block) -> Block:
+    """Fill the default of ``idempotency.in_progress``: how long a call can last.
+
+    It needs valid settings, so it comes after the checks; an unbounded call has none.
+    """
     idempotency = tree.block("idempotency")
     if idempotency is None or idempotency.has("in_progress"):
         return tree

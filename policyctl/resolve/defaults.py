@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from policyctl.checks.references import CONDITIONS, REJECTIONS
 from policyctl.resolve.statuses import without
-from policyctl.resolve.tree import DEFAULT, Block, Leaf, Node
+from policyctl.resolve.tree import EMPTY, OFF, Block, Leaf, Node
 
 REMOTE: Final = frozenset({"http", "grpc", "sql", "redis"})
 HINTED: Final = frozenset({"http", "grpc"})
@@ -42,43 +42,41 @@ _ZERO: Final[dict[str, Any]] = {
 }
 _NO_JITTER: Final = {"kind": "none"}
 _JITTER: Final = {"kind": "full"}
-BACKOFF: Final = {"initial": 0.1, "multiplier": 2.0, "max": 5.0, "jitter": _JITTER}
-REDELIVERY: Final = {"initial": 1.0, "multiplier": 2.0, "max": 300.0, "jitter": _JITTER}
-RETRY_BUDGET: Final = {"ratio": 0.1, "refill": "success", "floor": 0.1, "burst": 10}
-RECOVERY: Final = {"initial": 30.0, "multiplier": 1.0, "jitter": 0.2}
-BREAKER: Final = {
-    "half_open_max_calls": 1,
-    "half_open_max_wait": 60.0,
-    "success_threshold": 2,
-    "scope": "operation",
-    "max_keys": 1000,
-    "store": "memory",
-    "mode": "enforce",
-}
-BULKHEAD: Final = {
-    "max_wait": 0.0,
-    "scope": "operation",
-    "max_keys": 1000,
-    "mode": "enforce",
-}
-RATE_LIMIT: Final = {"max_wait": 0.0, "store": "memory", "mode": "enforce"}
-BUDGET: Final = {"inherit": True, "reserve": 0.0, "minimum": 0.0}
-HEDGE: Final = {"max_hedges": 1, "budget": 0.02}
-IDEMPOTENCY: Final = {
-    "ttl": 86400.0,
-    "on_conflict": "wait",
-    "store": "memory",
-    "codec": "json",
-}
-QUEUE: Final = {
-    "overflow": "reject",
-    "max_deliveries": 5,
-    "warn_at": 0.8,
-    "codec": "json",
-}
-DEAD_LETTER: Final = {"max_size": 10000}
-CONSUME: Final = {"concurrency": 1}
-UPLOAD: Final = {"batch": 100, "interval": 5.0, "drain": 10.0}
+
+
+def _leaves(**defaults: Any) -> dict[str, Node]:
+    return {key: Leaf(value) for key, value in defaults.items()}
+
+
+BACKOFF: Final = _leaves(initial=0.1, multiplier=2.0, max=5.0, jitter=_JITTER)
+REDELIVERY: Final = _leaves(initial=1.0, multiplier=2.0, max=300.0, jitter=_JITTER)
+RETRY: Final = _leaves(max_attempts=3)
+RETRY_BUDGET: Final = _leaves(ratio=0.1, refill="success", floor=0.1, burst=10)
+RECOVERY: Final = _leaves(initial=30.0, multiplier=1.0, jitter=0.2)
+BREAKER: Final = _leaves(
+    half_open_max_calls=1,
+    half_open_max_wait=60.0,
+    success_threshold=2,
+    scope="operation",
+    max_keys=1000,
+    store="memory",
+    mode="enforce",
+)
+BULKHEAD: Final = _leaves(
+    max_wait=0.0, scope="operation", max_keys=1000, mode="enforce"
+)
+RATE_LIMIT: Final = _leaves(max_wait=0.0, store="memory", mode="enforce")
+BUDGET: Final = _leaves(inherit=True, reserve=0.0, minimum=0.0)
+HEDGE: Final = _leaves(max_hedges=1, budget=0.02)
+IDEMPOTENCY: Final = _leaves(
+    ttl=86400.0, on_conflict="wait", store="memory", codec="json"
+)
+QUEUE: Final = _leaves(overflow="reject", max_deliveries=5, warn_at=0.8, codec="json")
+DEAD_LETTER: Final = _leaves(max_size=10000)
+CONSUME: Final = _leaves(concurrency=1)
+UPLOAD: Final = _leaves(batch=100, interval=5.0, drain=10.0)
+SYNC: Final = {word: _leaves(sync=word) for word in ("thread", "cooperative")}
+THRESHOLD: Final = Leaf(5)
 IDEMPOTENT_HTTP_STATUSES: Final = ("429", "502-504")
 RECORDED_HTTP_STATUSES: Final = ("408", "429", "500-599")
 IGNORED_HTTP_STATUSES: Final = ("400-407", "409-428", "430-499")
@@ -86,34 +84,40 @@ IGNORED_HTTP_STATUSES: Final = ("400-407", "409-428", "430-499")
 Fill = Callable[[Block, Block], Block]
 
 
-def complete(block: Block, defaults: Mapping[str, Any]) -> Block:
-    """Return ``block`` with absent keys, and keys that cannot be off, from ``defaults``.
-
-    A default that is None leaves its key absent.
-    """
-    entries: dict[str, Node] = {
-        key: Leaf(value) for key, value in defaults.items() if value is not None
-    }
+def complete(block: Block, defaults: Mapping[str, Node]) -> Block:
+    """Return ``block`` with absent keys, and keys that cannot be off, from ``defaults``."""
+    entries = {**defaults, **block.entries}
     for key, node in block.entries.items():
-        if type(node) is Leaf and node.off and key not in _OPTIONAL:
-            if key in _ZERO:
-                node = Leaf(_ZERO[key], node.layer)
-            elif key == "jitter":
-                share = isinstance(defaults[key], float)
-                node = Leaf(0.0 if share else _NO_JITTER, node.layer)
-            else:
-                continue
-        entries[key] = node
+        if type(node) is Leaf and node.value == OFF and key not in _OPTIONAL:
+            _replace_off(entries, key, defaults, node)
     return Block(entries, block.layer)
 
 
-def _nested(block: Block, key: str, defaults: Mapping[str, Any], always: bool) -> Block:
+def _replace_off(
+    entries: dict[str, Node], key: str, defaults: Mapping[str, Node], node: Leaf
+) -> None:
+    """Give a switched-off key what ``off`` means for it: none of it, or the default."""
+    default = defaults.get(key)
+    if key == "jitter" and isinstance(default, Leaf):
+        share = isinstance(default.value, float)
+        entries[key] = Leaf(0.0 if share else _NO_JITTER, node.layer)
+    elif key in _ZERO:
+        entries[key] = Leaf(_ZERO[key], node.layer)
+    elif default is not None:
+        entries[key] = default
+    else:
+        del entries[key]
+
+
+def _nested(
+    block: Block, key: str, defaults: Mapping[str, Node], always: bool
+) -> Block:
     """Fill the block under ``key``; with ``always`` it exists even if absent."""
     inner = block.block(key)
     if inner is None:
         if not always:
             return block
-        inner = Block({}, DEFAULT)
+        inner = EMPTY
     return _with(block, key, complete(inner, defaults))
 
 
@@ -134,13 +138,14 @@ def fill_operation(operation: Block) -> Block:
     filled = Block(entries, operation.layer)
     fallback = operation.block("fallback")
     if fallback is not None:
-        entries["fallback"] = complete(fallback, {"fallback_on": _fallback_on(filled)})
+        entries["fallback"] = complete(
+            fallback, {"fallback_on": Leaf(_fallback_on(filled))}
+        )
     return filled
 
 
 def _attempt_timeout(block: Block, operation: Block) -> Block:
-    sync = "cooperative" if block.has("argument") else "thread"
-    return complete(block, {"sync": sync})
+    return complete(block, SYNC["cooperative" if block.has("argument") else "thread"])
 
 
 def _budget(block: Block, operation: Block) -> Block:
@@ -158,10 +163,10 @@ def _retry(block: Block, operation: Block) -> Block:
     conditions: tuple[str, ...] = ()
     if transport in REMOTE:
         conditions = CONDITIONS if idempotent else ("not_sent",)
-    defaults = {
-        "max_attempts": 3,
-        "retry_on": conditions,
-        "retry_on_status": statuses,
+    defaults: dict[str, Node] = {
+        **RETRY,
+        "retry_on": Leaf(conditions),
+        "retry_on_status": Leaf(statuses),
     }
     block = _nested(complete(block, defaults), "backoff", BACKOFF, always=True)
     block = _nested(block, "budget", RETRY_BUDGET, always=False)
@@ -169,33 +174,29 @@ def _retry(block: Block, operation: Block) -> Block:
     return _nested(block, "retry_after", _hint(operation), always=hinted)
 
 
-def _hint(operation: Block) -> dict[str, Any]:
+def _hint(operation: Block) -> dict[str, Node]:
     """The longest hint to honour: the smaller of 10 s and half the budget."""
     budget = operation.block("budget")
     total = None if budget is None else budget.get("total")
-    return {"max": 10.0 if total is None else min(10.0, total / 2)}
+    return {"max": Leaf(10.0 if total is None else min(10.0, total / 2))}
 
 
 def _circuit_breaker(block: Block, operation: Block) -> Block:
     transport = operation.get("transport")
-    defaults: dict[str, Any] = dict(BREAKER)
+    defaults: dict[str, Node] = dict(BREAKER)
     if not {"failure_threshold", "failure_ratio", "slow_call"} & block.entries.keys():
-        defaults["failure_threshold"] = 5
+        defaults["failure_threshold"] = THRESHOLD
     window = block.block("window")
     calls = None if window is None else window.get("calls")
-    defaults["minimum_calls"] = 20 if calls is None else min(20, calls)
-    defaults["record_on"] = CONDITIONS if transport in REMOTE else ("Exception",)
+    defaults["minimum_calls"] = Leaf(20 if calls is None else min(20, calls))
+    defaults["record_on"] = Leaf(CONDITIONS if transport in REMOTE else ("Exception",))
     if transport == "http":
-        defaults["record_on_status"] = without(
-            RECORDED_HTTP_STATUSES, block.names("ignore_on_status")
-        )
-        defaults["ignore_on_status"] = without(
-            IGNORED_HTTP_STATUSES, block.names("record_on_status")
-        )
+        ignored, recorded = "ignore_on_status", "record_on_status"
+        defaults[recorded] = Leaf(without(RECORDED_HTTP_STATUSES, block.names(ignored)))
+        defaults[ignored] = Leaf(without(IGNORED_HTTP_STATUSES, block.names(recorded)))
     block = complete(block, defaults)
     if window is None or not (window.has("seconds") or window.has("calls")):
-        seconds = {"seconds": _window(operation)}
-        block = _with(block, "window", complete(Block({}, DEFAULT), seconds))
+        block = _with(block, "window", Block({"seconds": Leaf(_window(operation))}))
     return _nested(block, "recovery_timeout", RECOVERY, always=True)
 
 
@@ -208,14 +209,18 @@ def _window(operation: Block) -> float:
 
 def fill_bulkhead(block: Block, operation: Block | None = None) -> Block:
     """Fill a bulkhead: as many may wait as may run."""
-    return complete(block, {**BULKHEAD, "max_queue": block.get("max_concurrent")})
+    slots = block.get("max_concurrent")
+    queue: dict[str, Node] = {} if slots is None else {"max_queue": Leaf(slots)}
+    return complete(block, {**BULKHEAD, **queue})
 
 
 def fill_rate_limit(block: Block, operation: Block | None = None) -> Block:
     """Fill a rate limit: the burst is one second's worth, at least one."""
     rate = block.get("rate")
-    burst = None if rate is None else max(1, math.ceil(rate))
-    return complete(block, {**RATE_LIMIT, "burst": burst})
+    burst: dict[str, Node] = {}
+    if rate is not None:
+        burst["burst"] = Leaf(max(1, math.ceil(rate)))
+    return complete(block, {**RATE_LIMIT, **burst})
 
 
 def _hedge(block: Block, operation: Block) -> Block:

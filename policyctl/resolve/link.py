@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from policyctl.diagnostics import Diagnostic
-from policyctl.resolve.build import build_operation, fill
+from policyctl.resolve.build import build_operation
 from policyctl.resolve.collect import Broken
 from policyctl.resolve.defaults import fill_operation
 from policyctl.resolve.edges import Edge
@@ -14,7 +14,6 @@ from policyctl.resolve.judge import Judged, check_operation
 from policyctl.resolve.merge import merge
 from policyctl.resolve.policy import Call
 from policyctl.resolve.references import References, unreadable
-from policyctl.resolve.tree import Block
 
 
 class Links:
@@ -23,6 +22,8 @@ class Links:
     def __init__(self, judged: Mapping[str, Judged], references: References):
         self._judged = judged
         self._references = references
+        # By the identity of the edge: all edges live as long as this object.
+        self._overrides: dict[int, Subject] = {}
 
     def check(self, judged: Judged) -> Iterator[Diagnostic]:
         """Check every reference that one service makes."""
@@ -87,23 +88,25 @@ class Links:
     def _check_override(self, edge: Edge) -> Iterator[Diagnostic]:
         service = edge.to.partition(".")[0]
         callee = self._judged.get(service)
-        tree = None if callee is None else self.override_tree(edge, callee)
-        if callee is None or tree is None:
+        if callee is None:
             return
-        if callee.valid:
-            subject = Subject(f"{edge.path}.override", edge.span, fill_operation(tree))
+        subject = self._overridden(edge, callee)
+        if callee.valid and subject is not None:
             yield from check_operation(subject, callee.context)
-        elif not callee.merged.declared.reported and callee.findings:
+        elif callee.findings and not callee.merged.declared.reported:
             broken = Broken(service, tuple(callee.findings), False)
             yield unreadable(edge.to, broken, edge.span, edge.path)
 
-    def override_tree(self, edge: Edge, callee: Judged) -> Block | None:
-        """The callee's settings with the caller's own on top, not filled."""
-        name = edge.to.partition(".")[2]
-        base = callee.merged.operations.get(name)
-        if base is None or edge.override is None:
-            return None
-        return merge(base, edge.override)
+    def _overridden(self, edge: Edge, callee: Judged) -> Subject | None:
+        """The callee's operation with the caller's own settings on top."""
+        known = self._overrides.get(id(edge))
+        base = callee.merged.operations.get(edge.to.partition(".")[2])
+        if known is not None or base is None or edge.override is None:
+            return known
+        tree = fill_operation(merge(base, edge.override))
+        subject = Subject(f"{edge.path}.override", edge.span, tree)
+        self._overrides[id(edge)] = subject
+        return subject
 
     def call(self, edge: Edge) -> Call:
         """Build one edge, with the caller's own policy where it has an override."""
@@ -111,13 +114,13 @@ class Links:
         callee = self._judged.get(service)
         policy = None
         if callee is not None and callee.valid:
-            tree = self.override_tree(edge, callee)
-            if tree is not None:
+            subject = self._overridden(edge, callee)
+            if subject is not None:
                 policy = build_operation(
-                    fill(tree),
+                    subject.tree,
                     service=service,
                     name=name,
-                    path=f"{edge.path}.override",
+                    path=subject.path,
                     span=edge.span,
                     document=callee.merged.document,
                 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from policyctl.diagnostics import Diagnostic
 from policyctl.model.static import Lookup
 from policyctl.resolve import build_service
-from policyctl.resolve.build import build_operation, fill
+from policyctl.resolve.build import build_operation
 from policyctl.resolve.collect import Collected, collect, read_folder
 from policyctl.resolve.consistency import names, overrides
 from policyctl.resolve.environments import check_environment
@@ -129,7 +129,7 @@ def _operations(service: Judged, links: Links) -> dict[str, Operation]:
     merged = service.merged
     return {
         name: build_operation(
-            fill(subject.tree),
+            subject.tree,
             service=merged.name,
             name=name,
             path=subject.path,
