@@ -284,7 +284,8 @@ class PolicyConfigError(PolicyError):
         self.help = help
 
     def _reason(self) -> str:
-        text = f"{self.path}: {self.message}" if self.path else self.message
+        message = self.message or "wrong policy"
+        text = f"{self.path}: {message}" if self.path else message
         return f"{text}\nhelp: {self.help}" if self.help else text
 
     def __str__(self) -> str:

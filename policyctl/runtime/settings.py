@@ -42,9 +42,9 @@ class AttemptTimeout(Settings):
     )
 
     def _finish(self, given: frozenset[str]) -> None:
-        if self.argument is not None and not self.argument.isidentifier():
+        if self.argument is not None and not _is_parameter(self.argument):
             raise _f.refuse(
-                "attempt_timeout.argument", f"{self.argument!r} is not a keyword"
+                "attempt_timeout.argument", f"{self.argument!r} names no parameter"
             )
         total = self.total
         if total is None:
@@ -58,6 +58,12 @@ class AttemptTimeout(Settings):
                     f"attempt_timeout.{name}",
                     f"{part} s is over the total of {total} s",
                 )
+
+
+def _is_parameter(name: str) -> bool:
+    from keyword import iskeyword
+
+    return name.isidentifier() and not iskeyword(name)
 
 
 class BudgetHeader(Settings):
