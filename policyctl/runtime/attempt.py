@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from policyctl.runtime.policy import Policy
+    from policyctl.runtime.threads import Job, Workers
 
 _next_permit = count(1).__next__
 
@@ -44,6 +45,7 @@ class Attempt:
         limit: seconds from start to deadline.
         cut: whether the budget made the limit shorter than attempt_timeout.
         holds_slot: whether ending it gives a slot back.
+        is_awaitable: whether a plain function returned an awaitable.
         rejection: our own error if it was refused, else None.
         error: what the call raised, or what its time limit makes of it.
         result: what the call returned.
@@ -56,6 +58,7 @@ class Attempt:
         "episode",
         "error",
         "holds_slot",
+        "is_awaitable",
         "limit",
         "may_retry",
         "permit",
@@ -74,6 +77,7 @@ class Attempt:
         self.limit = inf
         self.cut = False
         self.holds_slot = False
+        self.is_awaitable = False
         self.rejection: PolicyError | None = None
         self.error: Exception | None = None
         self.result: Any = None
@@ -204,6 +208,35 @@ class Attempt:
         return True
 
     # -- the way out -------------------------------------------------------------
+
+    def give_up(self) -> None:
+        """The attempt ends by an exception that is none of its own outcomes."""
+        self.settle(NEUTRAL, CLOCK.now())
+
+    def returned(self, result: Any, overran: bool) -> None:
+        """A plain function returned; an awaitable is no outcome yet (RT-01)."""
+        if hasattr(type(result), "__await__"):
+            self.result = result
+            self.is_awaitable = True
+            self.give_up()
+        else:
+            self.succeeded(result, overran)
+
+    def leave_behind(self, job: Job, workers: Workers) -> bool:
+        """Stop waiting for a thread; True if the call has ended in this instant."""
+        running = job.abandon()
+        if running is None:
+            return True
+        if not running:
+            workers.drop(job)
+            return False
+        # The thread gives the slot back when it is done with the call (C21).
+        self.holds_slot = False
+        workers.count_abandoned(1)
+        if EVENTS.listeners:
+            policy = self.policy
+            EVENTS.emit("abandoned", policy.service, policy.operation)
+        return False
 
     def succeeded(self, result: Any, overran: bool) -> None:
         """The call returned; ``overran`` if only after its limit."""

@@ -185,6 +185,19 @@ class Breaker:
             self._emit()
         return verdict
 
+    def refuses(self, now: float) -> bool:
+        """Whether an attempt is refused for sure; it is counted then.
+
+        Reads without the lock what one thread may just be changing: an answer of True
+        is as good as one given a moment earlier.
+        """
+        if self._state != OPEN or now >= self.until or self._manual is not None:
+            return False
+        if self.settings.mode == "observe":
+            return False
+        self.rejected += 1
+        return True
+
     def _admit(self, now: float, permit: int) -> int:
         if self._manual is not None:
             if self._manual != FORCED_OPEN:

@@ -6,9 +6,12 @@ the note on the error that comes out, and the budget scope.
 
 from __future__ import annotations
 
+from math import inf
+
 from policyctl.runtime.budget import DEADLINE, NO_DEADLINE
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.events import EVENTS
+from policyctl.runtime.signatures import pass_limit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +45,7 @@ class Call:
         "attempts",
         "error",
         "fn",
+        "is_awaitable",
         "kwargs",
         "policy",
         "rejection",
@@ -66,6 +70,7 @@ class Call:
         self.error: Exception | None = None
         self.rejection: PolicyError | None = None
         self.result: Any = None
+        self.is_awaitable = False
         self._state: RetryState | None = None
         self._traceback: TracebackType | None = None
 
@@ -79,6 +84,18 @@ class Call:
             return None
         return DEADLINE.set(deadline)
 
+    def arguments(self, attempt: Attempt) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What to call with; the attempt's limit is added where the policy says so."""
+        name = self.policy.argument
+        if name is None or attempt.limit == inf:
+            return self.args, self.kwargs
+        return pass_limit(self.fn, name, attempt.limit, self.args, self.kwargs)
+
+    @property
+    def yields(self) -> bool:
+        """Whether a retry without delay still lets other tasks run."""
+        return self.policy.retries_for_ever
+
     def next_delay(self, attempt: Attempt) -> float | None:
         """Seconds to sleep before the next attempt; None when the call is over.
 
@@ -89,6 +106,7 @@ class Call:
             return None
         previous, self.error = self.error, attempt.error
         self.result = attempt.result
+        self.is_awaitable = attempt.is_awaitable
         if attempt.error is None and not attempt.may_retry:
             return None
         if previous is not None and attempt.error is previous:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from policyctl.runtime.classify import FallbackRules
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.events import EVENTS
+from policyctl.runtime.fallback_rules import FallbackRules
 from policyctl.runtime.lazy import LazyCallable
 from policyctl.runtime.settings import FallbackCall, FallbackOperation, FallbackValue
 

@@ -65,3 +65,9 @@ class Gate:
         """
         if self.count % UNUSUAL:
             self.count -= 1
+
+    def after_fork(self) -> None:
+        """In a child process: a fresh lock, and none of the parent's attempts inside."""
+        self.lock = allocate_lock()
+        waiting = self.waiters is not None and len(self.waiters.queue) > 0
+        self.count -= self.count % UNUSUAL + waiting * UNUSUAL

@@ -33,13 +33,34 @@ async def run(
         await _loop(call, attempt)
         if call.error is None:
             return call.result
-        fallback = policy.fallback
+        fallback = policy.answers
         if fallback is None or not fallback.covers(call.error, call.rejection):
             raise call.error
         return await _fall_back(call)
     finally:
         call.clear()
         attempt = None
+
+
+async def run_awaitable(
+    policy: Policy,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    first: Any,
+) -> Any:
+    """Guard what a plain function returned; later attempts call it again."""
+    waiting = [first]
+
+    async def call_again(*args: Any, **kwargs: Any) -> Any:
+        awaitable = waiting.pop() if waiting else fn(*args, **kwargs)
+        return await awaitable
+
+    try:
+        return await run(policy, call_again, args, kwargs)
+    finally:
+        if waiting and hasattr(first, "close"):
+            first.close()
 
 
 async def _loop(call: Call, attempt: Attempt | None) -> None:
@@ -59,7 +80,7 @@ async def _loop(call: Call, attempt: Attempt | None) -> None:
 
 
 async def _fall_back(call: Call) -> Any:
-    fallback, error = call.policy.fallback, call.error
+    fallback, error = call.policy.answers, call.error
     assert fallback is not None and error is not None
     try:
         raise error

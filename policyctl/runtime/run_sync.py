@@ -37,8 +37,10 @@ def run(
     try:
         _loop(call, attempt)
         if call.error is None:
+            if call.is_awaitable:
+                return _continue_in_task(call)
             return call.result
-        fallback = policy.fallback
+        fallback = policy.answers
         if fallback is None or not fallback.covers(call.error, call.rejection):
             raise call.error
         return _fall_back(call)
@@ -64,8 +66,15 @@ def _loop(call: Call, attempt: Attempt | None) -> None:
             DEADLINE.reset(token)
 
 
+def _continue_in_task(call: Call) -> Any:
+    """The caller awaits what the function returned; the policy guards that (RT-01)."""
+    from policyctl.runtime.run_async import run_awaitable
+
+    return run_awaitable(call.policy, call.fn, call.args, call.kwargs, call.result)
+
+
 def _fall_back(call: Call) -> Any:
-    fallback, error = call.policy.fallback, call.error
+    fallback, error = call.policy.answers, call.error
     assert fallback is not None and error is not None
     try:
         raise error

@@ -94,6 +94,12 @@ class Job:
             if self._done.acquire(timeout=min(left, 3600.0 if CLOCK.real else POLL)):
                 return True
 
+    def take(self) -> tuple[Any, BaseException | None]:
+        """What the call returned or raised; the job forgets it."""
+        outcome = self.result, self.error
+        self.result = self.error = None
+        return outcome
+
     def abandon(self) -> bool | None:
         """Give up on the call.
 

@@ -1,0 +1,60 @@
+"""The part of asyncio that compiled wrappers call, loaded on the first async call.
+
+asyncio costs more to import than the whole runtime, so that a process without async
+calls must not pay for it (C41).
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Task
+    from collections.abc import Callable
+    from typing import Any
+
+    from policyctl.runtime.timer import Wheel
+
+
+class Aio:
+    """Functions of asyncio and of our own async half, once they are loaded."""
+
+    __slots__ = ("current_task", "find_wheel", "run", "running_loop")
+
+    running_loop: Callable[[], AbstractEventLoop]
+    current_task: Callable[[AbstractEventLoop], Task[Any] | None]
+    find_wheel: Callable[[AbstractEventLoop, float], Wheel]
+    run: Callable[..., Any]
+
+    def __init__(self) -> None:
+        self.running_loop = self._first_running_loop
+        self.run = self._first_run
+
+    def load(self) -> None:
+        """Import asyncio and put the real functions in place."""
+        import asyncio
+
+        from policyctl.runtime import run_async, timer
+
+        self.current_task = asyncio.current_task
+        self.find_wheel = timer.find_wheel
+        self.run = run_async.run
+        self.running_loop = asyncio.get_running_loop
+
+    def _first_running_loop(self) -> AbstractEventLoop:
+        self.load()
+        return self.running_loop()
+
+    def _first_run(self, *args: Any) -> Any:
+        self.load()
+        return self.run(*args)
+
+
+class NoWheel:
+    """In place of a wheel before the first one is found."""
+
+    loop = None
+    armed: dict[Any, Any] = {}
+
+
+AIO = Aio()
+NO_WHEEL = NoWheel()

@@ -1,0 +1,131 @@
+"""Where compiled wrappers go when their first attempt ends in anything but plain success."""
+
+from __future__ import annotations
+
+from policyctl.runtime.attempt import Attempt, circuit_open
+from policyctl.runtime.budget import DEADLINE
+from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.events import EVENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from asyncio import Task
+    from contextvars import Token
+    from typing import Any
+
+    from policyctl.runtime.policy import Policy
+    from policyctl.runtime.timer import Armed, Limit, Wheel
+
+PLAIN: frozenset[type] = frozenset(
+    {type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set}
+)
+"""Types of results that are neither awaitable nor carry a status."""
+
+
+def refuse(policy: Policy) -> None:
+    """Raise at once where the breaker is open and nothing else could come of it.
+
+    Raises:
+        CircuitOpenError: the break has not elapsed and there is no fallback.
+    """
+    breaker = policy.breaker
+    if breaker is None or policy.answers is not None or EVENTS.listeners:
+        return
+    now = CLOCK.now()
+    if breaker.refuses(now):
+        raise circuit_open(policy, now)
+
+
+def leave(policy: Policy, episode: int, started: float | None) -> None:
+    """An attempt worked, and the gate is flagged or the breaker counts successes."""
+    breaker = policy.breaker
+    if breaker is not None:
+        now = CLOCK.now()
+        breaker.success(episode, 0, now, 0.0 if started is None else now - started)
+    policy.release_slot()
+
+
+def _attempt(policy: Policy, episode: int, started: float | None) -> Attempt:
+    """The first attempt of a call, as the slow side knows it."""
+    attempt = Attempt(policy)
+    attempt.episode = episode
+    attempt.started = CLOCK.now() if started is None else started
+    attempt.holds_slot = True
+    return attempt
+
+
+def failed(
+    policy: Policy,
+    caught: BaseException,
+    episode: int,
+    started: float | None,
+    wheel: Wheel | None = None,
+    task: Task[Any] | None = None,
+    entry: Armed | None = None,
+    token: Token[float] | None = None,
+) -> Attempt | None:
+    """The call raised; None if ``caught`` is to pass through untouched."""
+    timed_out = False
+    if wheel is not None and task is not None:
+        found: Armed | Limit | None = wheel.armed.pop(task, None)
+        if found is not entry and found is not None and not isinstance(found, tuple):
+            timed_out = found.end(caught)
+    attempt = _attempt(policy, episode, started)
+    if timed_out:
+        attempt.limit = policy.wheel_limit
+        attempt.cut = policy.wheel_is_budget
+    passes_on = attempt.failed(caught, timed_out)
+    if token is not None:
+        restore(token)
+    if not passes_on:
+        return None
+    if attempt.error is caught and not attempt.may_retry and policy.answers is None:
+        return None
+    return attempt
+
+
+def judged(
+    policy: Policy,
+    result: Any,
+    episode: int,
+    started: float | None,
+    popped: Armed | Limit | None,
+) -> Attempt | None:
+    """The call returned something to look at; None if it is a plain success."""
+    overran = popped is not None and not isinstance(popped, tuple)
+    if popped is not None and not isinstance(popped, tuple):
+        popped.end(None)
+    elif not policy.classifier.checks_results:
+        return None
+    attempt = _attempt(policy, episode, started)
+    attempt.cut = policy.wheel_is_budget
+    attempt.succeeded(result, overran)
+    return attempt
+
+
+def judged_sync(
+    policy: Policy,
+    result: Any,
+    episode: int,
+    started: float | None,
+    popped: None,
+) -> Attempt | None:
+    """As ``judged`` for a plain function, which may have returned an awaitable."""
+    awaitable = hasattr(type(result), "__await__")
+    if not awaitable and not policy.classifier.checks_results:
+        return None
+    attempt = _attempt(policy, episode, started)
+    attempt.returned(result, False)
+    return attempt
+
+
+def restore(token: Token[float]) -> None:
+    """Leave the call's budget scope.
+
+    A coroutine that is closed by the garbage collector runs in another context, where
+    there is nothing to restore.
+    """
+    try:
+        DEADLINE.reset(token)
+    except ValueError:
+        return

@@ -1,0 +1,404 @@
+"""The policy of one operation: a single fused object around every call.
+
+The order is fixed, outermost first: fallback, budget, retry, circuit breaker, bulkhead,
+attempt timeout, call (C1). Breaker and bulkhead work on attempts because the callee sees
+attempts; back-off sleeps hold no slot; the fallback runs once, after everything else.
+"""
+
+from __future__ import annotations
+
+import os
+from _weakrefset import WeakSet
+
+from policyctl.runtime.aio import NO_WHEEL
+from policyctl.runtime.breaker import Breaker
+from policyctl.runtime.bulkhead import Waiters
+from policyctl.runtime.chance import RANDOM
+from policyctl.runtime.classify import Classifier
+from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.errors import PolicyConfigError
+from policyctl.runtime.events import EVENTS
+from policyctl.runtime.fallback import Fallback
+from policyctl.runtime.gate import Gate
+from policyctl.runtime.overrides import apply_overrides
+from policyctl.runtime.registry import registry
+from policyctl.runtime.served import refuse_unserved
+from policyctl.runtime.signatures import is_async
+from policyctl.runtime.threads import Workers
+from policyctl.runtime.views import BulkheadView, CircuitBreakerView, RetryView
+from policyctl.runtime.wrappers import decorate, packed_call
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, ParamSpec, Self, TypeVar
+
+    from policyctl.runtime import settings as _settings
+    from policyctl.runtime.chance import Chance
+    from policyctl.runtime.strategies import Strategies
+
+    F = TypeVar("F", bound=Callable[..., object])
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+INFINITY = float("inf")
+THREADS = 64
+"""Worker threads for an operation without a bulkhead."""
+
+_policies: WeakSet[Policy] = WeakSet()
+
+
+class Policy:
+    """Guards the calls of one operation.
+
+    Used as a decorator (``@policy``) or for one call (``policy.call(fn, ...)``), for
+    plain and coroutine functions, functions and methods alike. State is shared by all
+    that it guards: threads, tasks and event loops.
+
+    A policy with a name is one live object: defining it again with the same settings
+    gives the object that is there.
+
+    Attributes:
+        service: the service's name, empty for a policy without one.
+        operation: the operation's name.
+        settings: the blocks by name, after overrides; None where one is absent.
+
+    Raises:
+        PolicyConfigError: settings that are wrong, not served, or at odds with a live
+            policy of the same name.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_async_call",
+        "_strategies",
+        "_sync_call",
+        "_workers",
+        "answers",
+        "argument",
+        "attempt_limit",
+        "breaker",
+        "budget_total",
+        "classifier",
+        "gate",
+        "in_thread",
+        "inherits_budget",
+        "minimum",
+        "operation",
+        "service",
+        "settings",
+        "strategies",
+        "transport",
+        "waiters",
+        "wheel",
+        "wheel_is_budget",
+        "wheel_limit",
+        "wrapped",
+    )
+
+    settings: dict[str, Any]
+    gate: Gate
+    breaker: Breaker | None
+    waiters: Waiters | None
+    strategies: Strategies | None
+    answers: Fallback | None
+
+    def __new__(
+        cls,
+        *,
+        service: str = "",
+        operation: str = "",
+        kind: str = "unary",
+        idempotent: bool | None = None,
+        transport: str | None = None,
+        attempt_timeout: _settings.AttemptTimeout | None = None,
+        budget: _settings.Budget | None = None,
+        retry: _settings.Retry | None = None,
+        circuit_breaker: _settings.CircuitBreaker | None = None,
+        bulkhead: _settings.Bulkhead | None = None,
+        rate_limit: _settings.RateLimit | None = None,
+        hedge: _settings.Hedge | None = None,
+        fallback: (
+            _settings.FallbackValue
+            | _settings.FallbackCall
+            | _settings.FallbackOperation
+            | None
+        ) = None,
+        idempotency: _settings.Idempotency | None = None,
+        random: Chance = RANDOM,
+    ) -> Self:
+        """Find or make the policy; ``random`` spreads delays and can be seeded."""
+        declared: dict[str, Any] = {
+            "kind": kind,
+            "idempotent": idempotent,
+            "transport": transport,
+            "attempt_timeout": attempt_timeout,
+            "budget": budget,
+            "retry": retry,
+            "circuit_breaker": circuit_breaker,
+            "bulkhead": bulkhead,
+            "rate_limit": rate_limit,
+            "hedge": hedge,
+            "fallback": fallback,
+            "idempotency": idempotency,
+        }
+
+        def make() -> Self:
+            policy = object.__new__(cls)
+            policy._build(service, operation, declared, random)
+            return policy
+
+        if not service or not operation:
+            return make()
+        found = registry.claim(f"{service}.{operation}", declared, make, _place())
+        assert isinstance(found, cls)
+        return found
+
+    def _build(
+        self, service: str, operation: str, declared: dict[str, Any], random: Chance
+    ) -> None:
+        refuse_unserved(service, operation, declared)
+        self.service = service
+        self.operation = operation
+        blocks = {key: declared[key] for key in declared if declared[key] is not None}
+        self.settings = blocks = _overridden(service, operation, blocks)
+        self.transport: str | None = blocks.get("transport")
+        self.wrapped: Callable[..., Any] | None = None
+        self.wheel: Any = NO_WHEEL
+        self._async_call: Callable[..., Any] | None = None
+        self._sync_call: Callable[..., Any] | None = None
+        self._workers: Workers | None = None
+        self._build_limits(blocks.get("attempt_timeout"), blocks.get("budget"))
+        retry, circuit_breaker = blocks.get("retry"), blocks.get("circuit_breaker")
+        self.classifier = Classifier(
+            service,
+            operation,
+            transport=self.transport,
+            retry=retry,
+            circuit_breaker=circuit_breaker,
+        )
+        self._build_gate(circuit_breaker, blocks.get("bulkhead"), random)
+        self._build_retry(retry, random)
+        fallback = blocks.get("fallback")
+        self.answers = (
+            None if fallback is None else Fallback(self, fallback, self.classifier)
+        )
+        _policies.add(self)
+
+    def _build_limits(
+        self,
+        attempt_timeout: _settings.AttemptTimeout | None,
+        budget: _settings.Budget | None,
+    ) -> None:
+        self.attempt_limit = None if attempt_timeout is None else attempt_timeout.total
+        self.argument = None if attempt_timeout is None else attempt_timeout.argument
+        self.in_thread = attempt_timeout is not None and (
+            attempt_timeout.sync == "thread"
+        )
+        self.budget_total = None if budget is None else budget.total
+        self.inherits_budget = True if budget is None else budget.inherit
+        self.minimum = 0.0 if budget is None else budget.minimum
+        limit = INFINITY if self.attempt_limit is None else self.attempt_limit
+        total = INFINITY if self.budget_total is None else self.budget_total
+        self.wheel_limit = min(limit, total)
+        self.wheel_is_budget = total < limit
+
+    def _build_gate(
+        self,
+        circuit_breaker: _settings.CircuitBreaker | None,
+        bulkhead: _settings.Bulkhead | None,
+        random: Chance,
+    ) -> None:
+        self.gate = Gate()
+        self.waiters = None if bulkhead is None else Waiters(self.gate, bulkhead)
+        self.breaker = None
+        if circuit_breaker is not None:
+            self.breaker = Breaker(circuit_breaker, self._transition, random)
+            self.breaker.attach(self.gate)
+
+    def _build_retry(self, retry: _settings.Retry | None, random: Chance) -> None:
+        self.strategies = None
+        if retry is not None:
+            from policyctl.runtime.strategies import Strategies
+
+            self.strategies = Strategies(retry, random, self.classifier)
+
+    # -- use -----------------------------------------------------------------------
+
+    def __call__(self, fn: F, /) -> F:
+        """The guarded form of ``fn``, with its signature, name, type and doc.
+
+        Raises:
+            PolicyConfigError: ``fn`` is a class, a generator function, or an object
+                made by ``classmethod``, ``staticmethod`` or ``property``.
+        """
+        wrapper: F = decorate(self, fn)
+        if self.wrapped is None:
+            self.wrapped = wrapper
+        return wrapper
+
+    def call(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call ``fn`` guarded, once; for a coroutine function await what is returned.
+
+        Raises:
+            PolicyError: the policy refused or cut the call; see ``errors``.
+        """
+        try:
+            asynchronous = fn.__code__.co_flags & 0x80 or is_async(fn)  # type: ignore[attr-defined]
+        except AttributeError:
+            asynchronous = is_async(fn)
+        call = self._async_call if asynchronous else self._sync_call
+        if call is None:
+            call = self._make_call(bool(asynchronous))
+        result: R = call(fn, args, kwargs)
+        return result
+
+    def _make_call(self, asynchronous: bool) -> Callable[..., Any]:
+        call = packed_call(self, asynchronous)
+        if asynchronous:
+            self._async_call = call
+        else:
+            self._sync_call = call
+        return call
+
+    # -- parts ---------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """``service.operation``."""
+        return f"{self.service}.{self.operation}"
+
+    @property
+    def circuit_breaker(self) -> CircuitBreakerView:
+        """The circuit breaker.
+
+        Raises:
+            PolicyConfigError: the policy declares none.
+        """
+        if self.breaker is None:
+            raise self._undeclared("circuit_breaker")
+        return CircuitBreakerView(self.breaker)
+
+    @property
+    def bulkhead(self) -> BulkheadView:
+        """The bulkhead.
+
+        Raises:
+            PolicyConfigError: the policy declares none.
+        """
+        if self.waiters is None:
+            raise self._undeclared("bulkhead")
+        return BulkheadView(self.waiters)
+
+    @property
+    def retry(self) -> RetryView:
+        """The retry settings and strategies.
+
+        Raises:
+            PolicyConfigError: the policy declares none.
+        """
+        if self.strategies is None:
+            raise self._undeclared("retry")
+        return RetryView(self.settings["retry"], self.strategies)
+
+    @property
+    def fallback(self) -> Fallback:
+        """The fallback.
+
+        Raises:
+            PolicyConfigError: the policy declares none.
+        """
+        if self.answers is None:
+            raise self._undeclared("fallback")
+        return self.answers
+
+    @property
+    def abandoned(self) -> int:
+        """Calls that exceeded their attempt timeout and still run in their thread."""
+        return 0 if self._workers is None else self._workers.abandoned
+
+    def statistics(self) -> dict[str, Any]:
+        """State and counts of all parts, ready for JSON."""
+        numbers: dict[str, Any] = {
+            "in_use": self.gate.in_use,
+            "abandoned": self.abandoned,
+        }
+        if self.breaker is not None:
+            numbers["circuit_breaker"] = self.breaker.statistics(CLOCK.now())
+        if self.waiters is not None:
+            numbers["bulkhead"] = self.bulkhead.statistics()
+        return numbers
+
+    def __repr__(self) -> str:
+        return f"<policy {self.name}>"
+
+    # -- for the engine --------------------------------------------------------------
+
+    @property
+    def retries_for_ever(self) -> bool:
+        """Whether nothing but the budget ends the retries."""
+        retry = self.settings.get("retry")
+        return retry is not None and retry.max_attempts is None
+
+    def release_slot(self) -> None:
+        """Count one attempt out and serve who waits."""
+        if self.waiters is not None:
+            self.waiters.release()
+            return
+        with self.gate.lock:
+            self.gate.leave()
+
+    def workers(self) -> Workers:
+        """The threads for sync attempts with a limit."""
+        if self._workers is None:
+            size = THREADS if self.waiters is None else self.waiters.max_concurrent
+            self._workers = Workers(self.name, size)
+        return self._workers
+
+    def _transition(self, old: str, new: str) -> None:
+        if EVENTS.listeners:
+            EVENTS.emit("transition", self.service, self.operation, old=old, new=new)
+
+    def _undeclared(self, block: str) -> PolicyConfigError:
+        return PolicyConfigError(
+            "this policy does not declare it",
+            path=block,
+            help=f"add a {block} block to the operation",
+            service=self.service,
+            operation=self.operation,
+        )
+
+    def after_fork(self) -> None:
+        """In a child process: fresh locks, no attempts inside, no threads."""
+        self.gate.after_fork()
+        if self.waiters is not None:
+            self.waiters.after_fork()
+        if self.breaker is not None:
+            self.breaker.after_fork()
+        if self._workers is not None:
+            self._workers.after_fork()
+
+
+def _overridden(
+    service: str, operation: str, blocks: dict[str, Any]
+) -> dict[str, Any]:
+    changed, _ = apply_overrides(service, operation, blocks)
+    return changed
+
+
+def _place() -> str:
+    """Where the policy is being defined, for an error about a clash of names."""
+    import sys
+
+    frame = sys._getframe(2)
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _after_fork_in_child() -> None:
+    registry.after_fork()
+    for policy in list(_policies):
+        policy.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

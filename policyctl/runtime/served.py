@@ -1,0 +1,71 @@
+"""Refuses settings that this runtime does not serve, instead of ignoring them."""
+
+from __future__ import annotations
+
+from policyctl.runtime.errors import PolicyConfigError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_ABSENT_PATTERNS = ("rate_limit", "hedge", "idempotency")
+
+
+def refuse_unserved(service: str, operation: str, blocks: dict[str, Any]) -> None:
+    """Raise for the first setting that has no engine.
+
+    Raises:
+        PolicyConfigError: such a setting, by its path.
+    """
+    path = _unserved(blocks)
+    if path is not None:
+        raise PolicyConfigError(
+            "this version of the runtime does not serve it",
+            path=path,
+            help="remove the setting, or update policyctl",
+            service=service,
+            operation=operation,
+        )
+
+
+def _unserved(blocks: dict[str, Any]) -> str | None:
+    if blocks["kind"] != "unary":
+        return "kind"
+    for pattern in _ABSENT_PATTERNS:
+        if blocks[pattern] is not None:
+            return pattern
+    return (
+        _in_circuit_breaker(blocks["circuit_breaker"])
+        or _in_bulkhead(blocks["bulkhead"])
+        or _in_retry(blocks["retry"])
+        or _in_attempt_timeout(blocks["attempt_timeout"])
+    )
+
+
+def _in_circuit_breaker(settings: Any) -> str | None:
+    if settings is None:
+        return None
+    if settings.scope != "operation":
+        return "circuit_breaker.scope"
+    return None if settings.store == "memory" else "circuit_breaker.store"
+
+
+def _in_bulkhead(settings: Any) -> str | None:
+    if settings is None or settings.scope == "operation":
+        return None
+    return "bulkhead.scope"
+
+
+def _in_retry(settings: Any) -> str | None:
+    if settings is None:
+        return None
+    return "retry.budget" if settings.budget is not None else None
+
+
+def _in_attempt_timeout(settings: Any) -> str | None:
+    if settings is None:
+        return None
+    for name in ("first_item", "idle"):
+        if getattr(settings, name) is not None:
+            return f"attempt_timeout.{name}"
+    return None

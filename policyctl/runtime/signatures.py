@@ -1,0 +1,167 @@
+"""What kind of callable something is, and its parameters as source text."""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, FunctionType, MethodType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+CO_VARARGS = 0x04
+CO_VARKEYWORDS = 0x08
+CO_GENERATOR = 0x20
+CO_COROUTINE = 0x80
+CO_ITERABLE_COROUTINE = 0x100
+CO_ASYNC_GENERATOR = 0x200
+
+PREFIX = "_pc_"
+"""Of every name that a compiled wrapper uses for itself."""
+
+GENERIC = "*_args, **_kwargs"
+
+
+class Shape:
+    """The parameters of a wrapper and how it passes them on.
+
+    Attributes:
+        parameters: as in ``def f(<parameters>)``, without defaults.
+        forward: as in ``f(<forward>)``.
+        positional: a tuple display of the positional arguments.
+        keywords: a dictionary display of the others.
+    """
+
+    __slots__ = ("forward", "keywords", "parameters", "positional")
+
+    def __init__(
+        self, parameters: str, forward: str, positional: str, keywords: str
+    ) -> None:
+        self.parameters = parameters
+        self.forward = forward
+        self.positional = positional
+        self.keywords = keywords
+
+
+ANY = Shape(GENERIC, GENERIC, "_args", "_kwargs")
+"""For callables whose parameters are not known."""
+
+PACKED = Shape(
+    f"{PREFIX}fn, {PREFIX}args, {PREFIX}kwargs",
+    f"*{PREFIX}args, **{PREFIX}kwargs",
+    f"{PREFIX}args",
+    f"{PREFIX}kwargs",
+)
+"""For a function that comes with its packed arguments."""
+
+
+def shape_of(fn: Callable[..., Any]) -> Shape:
+    """The shape of a plain function, or ``ANY``."""
+    if type(fn) is not FunctionType:
+        return ANY
+    code = fn.__code__
+    names = code.co_varnames
+    if any(name.startswith(PREFIX) for name in names):
+        return ANY
+    positional = names[: code.co_argcount]
+    end = code.co_argcount + code.co_kwonlyargcount
+    keyword_only = names[code.co_argcount : end]
+    parameters: list[str] = list(positional)
+    if code.co_posonlyargcount:
+        parameters.insert(code.co_posonlyargcount, "/")
+    forward = list(positional)
+    stars = list(positional)
+    if code.co_flags & CO_VARARGS:
+        star = f"*{names[end]}"
+        end += 1
+        parameters.append(star)
+        forward.append(star)
+        stars.append(star)
+    elif keyword_only:
+        parameters.append("*")
+    parameters += keyword_only
+    forward += [f"{name}={name}" for name in keyword_only]
+    entries = [f"{name!r}: {name}" for name in keyword_only]
+    if code.co_flags & CO_VARKEYWORDS:
+        rest = f"**{names[end]}"
+        parameters.append(rest)
+        forward.append(rest)
+        entries.append(rest)
+    return Shape(
+        ", ".join(parameters),
+        ", ".join(forward),
+        f"({', '.join(stars)},)" if stars else "()",
+        f"{{{', '.join(entries)}}}",
+    )
+
+
+def flags_of(fn: Any) -> int:
+    """The code flags behind functions, methods, partials and callable objects."""
+    for _ in range(32):
+        code = getattr(fn, "__code__", None)
+        if code is not None:
+            return int(code.co_flags) | _mark(fn)
+        if type(fn) in (BuiltinFunctionType, type):
+            return 0
+        if _mark(fn):
+            return CO_COROUTINE
+        inner = _inside(fn)
+        if inner is None:
+            return 0
+        fn = inner
+    return 0
+
+
+def _mark(fn: Any) -> int:
+    """``inspect.markcoroutinefunction`` and its predecessor in asyncio."""
+    for holder in (fn, getattr(fn, "__func__", None)):
+        if getattr(holder, "_is_coroutine_mark", None) is not None:
+            return CO_COROUTINE
+    return 0
+
+
+def _inside(fn: Any) -> Any:
+    """The callable that a partial, a method or a callable object calls."""
+    if type(fn).__name__ in ("partial", "partialmethod") and hasattr(fn, "func"):
+        return fn.func
+    if isinstance(fn, MethodType):
+        return fn.__func__
+    if isinstance(fn, type):
+        return None
+    call = getattr(type(fn), "__call__", None)
+    return call if hasattr(call, "__code__") or _mark(call) else None
+
+
+def is_async(fn: Any) -> bool:
+    """Whether calling ``fn`` gives a coroutine, as far as can be told beforehand."""
+    return bool(flags_of(fn) & (CO_COROUTINE | CO_ITERABLE_COROUTINE))
+
+
+def pass_limit(
+    fn: Callable[..., Any],
+    name: str,
+    limit: float,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with ``limit`` seconds as ``name``; a smaller one given stays."""
+    index = _position(fn, name)
+    if index is not None and index < len(args):
+        shorter = _shorter(args[index], limit)
+        return (*args[:index], shorter, *args[index + 1 :]), kwargs
+    return args, {**kwargs, name: _shorter(kwargs.get(name), limit)}
+
+
+def _shorter(given: object, limit: float) -> float:
+    if isinstance(given, (int, float)) and not isinstance(given, bool):
+        return min(given, limit)
+    return limit
+
+
+def _position(fn: Any, name: str) -> int | None:
+    bound = isinstance(fn, MethodType)
+    code = getattr(fn, "__code__", None)
+    if code is None:
+        return None
+    names = code.co_varnames[: code.co_argcount]
+    return names.index(name) - bound if name in names else None

@@ -1,0 +1,257 @@
+"""The source of compiled wrappers.
+
+A wrapper has the parameters of the function that it guards, so that nothing is packed
+and unpacked, and only those lines that its policy needs. What is unusual leaves at once
+for the slow side: a budget that is shorter than the limit, a gate that is full or
+flagged, an exception, a result that has to be judged.
+
+The lines that change ``gate.count`` are single statements without a call; see ``gate``.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from policyctl.runtime.signatures import Shape
+
+CLOSURE = (
+    "fn",
+    "policy",
+    "gate",
+    "clock",
+    "aio",
+    "deadline",
+    "set_deadline",
+    "reset_deadline",
+    "run",
+    "refuse",
+    "failed",
+    "judged",
+    "leave",
+    "plain",
+    "limit",
+    "need",
+    "total",
+    "type",
+    "BaseException",
+    "UNUSUAL",
+)
+"""What ``make`` takes, in this order, each under the prefix of wrappers."""
+
+
+class Features:
+    """What a wrapper has to do; one source for each combination.
+
+    Attributes:
+        is_async: whether the function is a coroutine function.
+        timer: whether an attempt's limit is kept by the wheel.
+        budget: whether the policy has a budget of its own.
+        inherits: whether a shorter one of the caller goes before.
+        starts: whether somebody will ask when the attempt began.
+        tallies: whether the breaker counts every success.
+        judges: whether results other than plain built-in ones are looked at.
+        locks: whether the gate needs its lock (builds without the GIL).
+        slow: whether every call takes the slow side.
+    """
+
+    __slots__ = (
+        "budget",
+        "inherits",
+        "is_async",
+        "judges",
+        "locks",
+        "slow",
+        "starts",
+        "tallies",
+        "timer",
+    )
+
+    def __init__(self, is_async: bool, slow: bool, locks: bool) -> None:
+        self.is_async = is_async
+        self.slow = slow
+        self.locks = locks
+        self.timer = self.budget = self.inherits = False
+        self.starts = self.tallies = self.judges = False
+
+
+def source(shape: Shape, features: Features, packed: bool) -> str:
+    """The source of ``make(...)``, which returns the wrapper.
+
+    Args:
+        shape: the wrapper's parameters.
+        features: what it does.
+        packed: whether the function itself is the first parameter.
+    """
+    names = [name for name in CLOSURE if not (packed and name == "fn")]
+    head = "async def" if features.is_async else "def"
+    lines = [
+        f"def make({', '.join('_pc_' + name for name in names)}):",
+        f"  {head} guarded({shape.parameters}):",
+    ]
+    body = _slow(shape, features) if features.slow else _fast(shape, features)
+    lines += ["    " + line for line in body]
+    lines.append("  return guarded")
+    return "\n".join(lines) + "\n"
+
+
+def _run(shape: Shape, features: Features, more: str = "") -> str:
+    run = "await _pc_aio.run" if features.is_async else "_pc_run"
+    packed = f"_pc_policy, _pc_fn, {shape.positional}, {shape.keywords}"
+    return f"return {run}({packed}{more})"
+
+
+def _slow(shape: Shape, features: Features) -> list[str]:
+    return [_run(shape, features)]
+
+
+def _fast(shape: Shape, features: Features) -> list[str]:
+    slow = _run(shape, features)
+    call = f"_pc_fn({shape.forward})"
+    return [
+        *_check_deadline(slow, features),
+        *(_find_task(slow) if features.timer else ()),
+        *_enter(slow, features),
+        *_arm(features),
+        "try:",
+        f"  _pc_result = {'await ' if features.is_async else ''}{call}",
+        "except _pc_BaseException as _pc_caught:",
+        *_failed(features),
+        "  if _pc_attempt is None: raise",
+        "else:",
+        *_returned(features),
+        "try:",
+        "  " + _run(shape, features, f", _pc_attempt, {_start(features)}"),
+        "finally:",
+        "  _pc_attempt = None",
+    ]
+
+
+def _start(features: Features) -> str:
+    return "_pc_start" if features.starts else "None"
+
+
+def _check_deadline(slow: str, features: Features) -> list[str]:
+    lines = ["_pc_start = _pc_clock.now()"] if features.starts else []
+    if features.timer:
+        lines.append("_pc_due = _pc_start + _pc_limit")
+    if features.budget and features.inherits:
+        return [
+            *lines,
+            "if (_pc_outer := _pc_deadline()) < _pc_start + _pc_need: " + slow,
+        ]
+    if features.budget:
+        return lines
+    if features.timer:
+        return [*lines, "if _pc_deadline() < _pc_start + _pc_need: " + slow]
+    return [*lines, "if _pc_deadline() < _pc_need: " + slow]
+
+
+def _find_task(slow: str) -> list[str]:
+    return [
+        "_pc_wheel = _pc_policy.wheel",
+        "if _pc_wheel.loop is not (_pc_loop := _pc_aio.running_loop()): "
+        "_pc_wheel = _pc_policy.wheel = _pc_aio.find_wheel(_pc_loop, _pc_limit)",
+        "if (_pc_task := _pc_aio.current_task(_pc_loop)) in _pc_wheel.armed: " + slow,
+        "_pc_entry = (_pc_due, _pc_task.cancelling())",
+    ]
+
+
+_PASS_IN = (
+    "if (_pc_n := _pc_gate.count) < _pc_gate.limit: "
+    "_pc_gate.count = _pc_n + 1; _pc_episode = _pc_gate.episode"
+)
+_PASS_OUT = "if 0 < (_pc_n := _pc_gate.count) < _pc_UNUSUAL: _pc_gate.count = _pc_n - 1"
+
+
+def _enter(slow: str, features: Features) -> list[str]:
+    if not features.locks:
+        return [_PASS_IN, "else:", "  _pc_refuse(_pc_policy)", "  " + slow]
+    return [
+        "_pc_gate.lock.acquire()",
+        _PASS_IN + "; _pc_gate.lock.release()",
+        "else:",
+        "  _pc_gate.lock.release()",
+        "  _pc_refuse(_pc_policy)",
+        "  " + slow,
+    ]
+
+
+def _leave(features: Features) -> list[str]:
+    leave = f"_pc_leave(_pc_policy, _pc_episode, {_start(features)})"
+    if features.tallies:
+        return [leave]
+    if not features.locks:
+        return [_PASS_OUT, f"else: {leave}"]
+    return [
+        "_pc_gate.lock.acquire()",
+        _PASS_OUT + "; _pc_gate.lock.release()",
+        "else:",
+        "  _pc_gate.lock.release()",
+        f"  {leave}",
+    ]
+
+
+def _arm(features: Features) -> list[str]:
+    lines: list[str] = []
+    if features.budget:
+        own = "_pc_own = _pc_start + _pc_total"
+        publish = "_pc_token = _pc_set_deadline(_pc_own)"
+        if features.inherits:
+            publish += " if _pc_own < _pc_outer else None"
+        lines += [own, publish]
+    if features.timer:
+        lines.append("_pc_wheel.armed[_pc_task] = _pc_entry")
+    return lines
+
+
+def _armed(features: Features) -> str:
+    return "_pc_wheel, _pc_task, _pc_entry" if features.timer else "None, None, None"
+
+
+def _failed(features: Features) -> list[str]:
+    lines: list[str] = []
+    timer = ", " + _armed(features) if features.is_async else ""
+    token = ", _pc_token" if features.budget else ""
+    lines.append(
+        "  _pc_attempt = _pc_failed(_pc_policy, _pc_caught, _pc_episode, "
+        f"{_start(features)}{timer}{token})"
+    )
+    return lines
+
+
+def _returned(features: Features) -> list[str]:
+    lines: list[str] = []
+    if features.budget:
+        reset = "_pc_reset_deadline(_pc_token)"
+        if features.inherits:
+            reset = "if _pc_token is not None: " + reset
+        lines.append("  " + reset)
+    judge = (
+        f"_pc_judged(_pc_policy, _pc_result, _pc_episode, {_start(features)}, %s)"
+    )
+    if features.timer:
+        lines += [
+            "  if (_pc_popped := _pc_wheel.armed.pop(_pc_task, None)) is not _pc_entry:",
+            f"    _pc_attempt = {judge % '_pc_popped'}",
+            "  else:",
+            "    _pc_attempt = None",
+        ]
+        if features.judges:
+            lines += [
+                "    if _pc_type(_pc_result) not in _pc_plain:",
+                f"      _pc_attempt = {judge % 'None'}",
+            ]
+    elif features.judges:
+        lines += [
+            "  _pc_attempt = None",
+            "  if _pc_type(_pc_result) not in _pc_plain:",
+            f"    _pc_attempt = {judge % 'None'}",
+        ]
+    if not features.timer and not features.judges:
+        lines += ["  " + line for line in _leave(features)]
+        lines.append("  return _pc_result")
+        return lines
+    lines.append("  if _pc_attempt is None:")
+    lines += ["    " + line for line in _leave(features)]
+    lines.append("    return _pc_result")
+    return lines

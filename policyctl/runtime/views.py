@@ -1,0 +1,159 @@
+"""What a policy shows of its parts, and what can be done to them by hand."""
+
+from __future__ import annotations
+
+from policyctl.runtime.breaker import DISABLED, FORCED_CLOSED, FORCED_OPEN
+from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.errors import PolicyConfigError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from policyctl.runtime import settings as _settings
+    from policyctl.runtime.breaker import Breaker
+    from policyctl.runtime.bulkhead import Waiters
+    from policyctl.runtime.strategies import Strategies
+
+
+class CircuitBreakerView:
+    """The circuit breaker of one policy."""
+
+    __slots__ = ("_breaker",)
+
+    def __init__(self, breaker: Breaker) -> None:
+        self._breaker = breaker
+
+    @property
+    def settings(self) -> _settings.CircuitBreaker:
+        """The block it was declared with."""
+        return self._breaker.settings
+
+    @property
+    def state(self) -> str:
+        """``closed``, ``open``, ``half_open``; by hand ``forced_open``,
+        ``forced_closed`` or ``disabled``."""
+        return self._breaker.state(CLOCK.now())
+
+    @property
+    def failures(self) -> int:
+        """Consecutive failures while closed."""
+        return self._breaker.failures
+
+    @property
+    def retry_after(self) -> float:
+        """Seconds until a probe may pass: 0.0 unless open, infinity if forced open."""
+        return self._breaker.retry_after(CLOCK.now())
+
+    @property
+    def rejected(self) -> int:
+        """Attempts refused so far."""
+        return self._breaker.rejected
+
+    def statistics(self) -> dict[str, Any]:
+        """State and counts at one instant."""
+        return self._breaker.statistics(CLOCK.now())
+
+    def force_open(self) -> None:
+        """Refuse every attempt until ``reset``."""
+        self._breaker.set_manual(FORCED_OPEN)
+
+    def force_closed(self) -> None:
+        """Admit every attempt until ``reset``, whatever the results."""
+        self._breaker.set_manual(FORCED_CLOSED)
+
+    def disable(self) -> None:
+        """Admit every attempt and count nothing until ``reset``."""
+        self._breaker.set_manual(DISABLED)
+
+    def reset(self) -> None:
+        """Closed, with all counts at zero, and back to its own judgement."""
+        self._breaker.reset()
+
+    def __repr__(self) -> str:
+        return f"<circuit breaker {self.state}>"
+
+
+class BulkheadView:
+    """The bulkhead of one policy."""
+
+    __slots__ = ("_waiters",)
+
+    def __init__(self, waiters: Waiters) -> None:
+        self._waiters = waiters
+
+    @property
+    def settings(self) -> _settings.Bulkhead:
+        """The block it was declared with."""
+        return self._waiters.settings
+
+    @property
+    def in_use(self) -> int:
+        """Slots in use, by abandoned calls too."""
+        return self._waiters.gate.in_use
+
+    @property
+    def waiting(self) -> int:
+        """Callers that wait for a slot."""
+        return len(self._waiters.queue)
+
+    @property
+    def rejected(self) -> int:
+        """Attempts refused so far."""
+        return self._waiters.rejected
+
+    @property
+    def max_concurrent(self) -> int:
+        """Slots in all; may be set while calls run."""
+        return self._waiters.max_concurrent
+
+    @max_concurrent.setter
+    def max_concurrent(self, value: int) -> None:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise PolicyConfigError(
+                f"{value!r} is not a count of at least 1",
+                path="bulkhead.max_concurrent",
+            )
+        self._waiters.resize(value)
+
+    def statistics(self) -> dict[str, Any]:
+        """Counts at one instant."""
+        return {
+            "in_use": self.in_use,
+            "waiting": self.waiting,
+            "max_concurrent": self.max_concurrent,
+            "rejected": self.rejected,
+        }
+
+    def __repr__(self) -> str:
+        return f"<bulkhead {self.in_use} of {self.max_concurrent}>"
+
+
+class RetryView:
+    """The retry of one policy: its settings and the strategies made from them."""
+
+    __slots__ = ("_settings", "_strategies")
+
+    def __init__(self, settings: _settings.Retry, strategies: Strategies) -> None:
+        self._settings = settings
+        self._strategies = strategies
+
+    @property
+    def settings(self) -> _settings.Retry:
+        """The block it was declared with."""
+        return self._settings
+
+    @property
+    def stop(self) -> Any:
+        """The tenacity strategy that says when to give up."""
+        return self._strategies.stop
+
+    @property
+    def wait(self) -> Any:
+        """The tenacity strategy that says how long to wait."""
+        return self._strategies.wait
+
+    @property
+    def retry(self) -> Any:
+        """The tenacity strategy that says which outcomes call for another attempt."""
+        return self._strategies.retry

@@ -1,0 +1,180 @@
+"""Wrappers of functions: compiled for their signature, then dressed as the function."""
+
+from __future__ import annotations
+
+from policyctl.runtime import fast, run_sync
+from policyctl.runtime.aio import AIO
+from policyctl.runtime.budget import DEADLINE
+from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.errors import PolicyConfigError
+from policyctl.runtime.gate import HAS_GIL, UNUSUAL
+from policyctl.runtime.signatures import (
+    CO_ASYNC_GENERATOR,
+    CO_GENERATOR,
+    PACKED,
+    Shape,
+    flags_of,
+    is_async,
+    shape_of,
+)
+from policyctl.runtime.templates import Features, source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from policyctl.runtime.policy import Policy
+
+_COPIED = ("__module__", "__name__", "__qualname__", "__doc__", "__type_params__")
+_MOST_SOURCES = 4096
+
+_compiled: dict[str, Callable[..., Any]] = {}
+
+
+def decorate(policy: Policy, fn: Any) -> Any:
+    """The guarded form of ``fn``.
+
+    Raises:
+        PolicyConfigError: ``fn`` is nothing that this policy can guard.
+    """
+    _refuse_what_is_no_function(policy, fn)
+    wrapper = _make(policy, shape_of(fn), is_async(fn), fn)
+    _dress(wrapper, fn)
+    return wrapper
+
+
+def packed_call(policy: Policy, asynchronous: bool) -> Callable[..., Any]:
+    """The guarded form of ``lambda fn, args, kwargs: fn(*args, **kwargs)``."""
+    return _make(policy, PACKED, asynchronous, None)
+
+
+def _make(policy: Policy, shape: Shape, asynchronous: bool, fn: Any) -> Any:
+    features = features_of(policy, asynchronous)
+    text = source(shape, features, packed=fn is None)
+    make = _compiled.get(text)
+    if make is None:
+        if len(_compiled) >= _MOST_SOURCES:
+            _compiled.clear()
+        make = _compiled[text] = _compile(text)
+    first = () if fn is None else (fn,)
+    return make(
+        *first,
+        policy,
+        policy.gate,
+        CLOCK,
+        AIO,
+        DEADLINE.get,
+        DEADLINE.set,
+        DEADLINE.reset,
+        run_sync.run,
+        fast.refuse,
+        fast.failed,
+        fast.judged if asynchronous else fast.judged_sync,
+        fast.leave,
+        fast.PLAIN,
+        policy.wheel_limit,
+        _need(policy, features),
+        policy.budget_total,
+        type,
+        BaseException,
+        UNUSUAL,
+    )
+
+
+def _compile(text: str) -> Callable[..., Any]:
+    namespace: dict[str, Any] = {"__name__": "policyctl.runtime.guarded"}
+    exec(compile(text, "<policyctl guard>", "exec"), namespace)
+    make: Callable[..., Any] = namespace["make"]
+    return make
+
+
+def features_of(policy: Policy, asynchronous: bool) -> Features:
+    """What a wrapper for this policy has to do."""
+    slow = policy.argument is not None or (
+        not asynchronous and policy.attempt_limit is not None
+    )
+    features = Features(asynchronous, slow, not HAS_GIL)
+    features.timer = asynchronous and policy.wheel_limit != float("inf")
+    features.budget = policy.budget_total is not None
+    features.inherits = policy.inherits_budget
+    breaker = policy.breaker
+    features.tallies = breaker is not None and breaker.counts_successes
+    features.judges = not asynchronous or policy.classifier.checks_results
+    features.starts = (
+        features.timer
+        or features.budget
+        or features.tallies
+        or policy.strategies is not None
+    )
+    return features
+
+
+def _need(policy: Policy, features: Features) -> float:
+    """Seconds of the caller's budget below which a call takes the slow side.
+
+    Without a limit of its own an attempt is cut by whatever budget is open, which is
+    why any budget is too short then.
+    """
+    if features.timer:
+        return max(policy.wheel_limit, policy.minimum)
+    if features.budget:
+        return policy.minimum
+    return float("inf")
+
+
+def _refuse_what_is_no_function(policy: Policy, fn: Any) -> None:
+    kind = type(fn).__name__
+    if isinstance(fn, (classmethod, staticmethod, property)):
+        raise _refusal(
+            policy,
+            f"a policy cannot decorate a {kind} object",
+            f"write @{kind} above the policy, not below it",
+        )
+    if isinstance(fn, type):
+        raise _refusal(
+            policy,
+            f"a policy cannot decorate the class {fn.__name__}",
+            "decorate its methods, or a function that makes it",
+        )
+    if not callable(fn):
+        raise _refusal(policy, f"{fn!r} is not callable", "decorate a function")
+    if flags_of(fn) & (CO_GENERATOR | CO_ASYNC_GENERATOR):
+        raise _refusal(
+            policy,
+            f"{getattr(fn, '__name__', fn)!r} is a generator function",
+            "policies of generators need kind: stream, which is not built yet",
+        )
+
+
+def _refusal(policy: Policy, message: str, help: str) -> PolicyConfigError:
+    return PolicyConfigError(
+        message, help=help, service=policy.service, operation=policy.operation
+    )
+
+
+def _dress(wrapper: Any, fn: Any) -> None:
+    """Make the wrapper look like ``fn`` to people, frameworks and pickle."""
+    for name in _COPIED:
+        try:
+            setattr(wrapper, name, getattr(fn, name))
+        except (AttributeError, TypeError):
+            continue
+    if hasattr(fn, "__annotate__"):
+        wrapper.__annotate__ = fn.__annotate__
+    elif hasattr(fn, "__annotations__"):
+        wrapper.__annotations__ = fn.__annotations__
+    if hasattr(fn, "__code__") and shape_matches(wrapper, fn):
+        wrapper.__defaults__ = fn.__defaults__
+        wrapper.__kwdefaults__ = fn.__kwdefaults__
+    wrapper.__dict__.update(getattr(fn, "__dict__", None) or {})
+    wrapper.__wrapped__ = fn
+
+
+def shape_matches(wrapper: Any, fn: Any) -> bool:
+    """Whether the wrapper has the parameters of ``fn`` and not just any."""
+    ours, theirs = wrapper.__code__, fn.__code__
+    return bool(
+        ours.co_argcount == theirs.co_argcount
+        and ours.co_kwonlyargcount == theirs.co_kwonlyargcount
+    )
