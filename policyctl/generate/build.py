@@ -30,6 +30,11 @@ from policyctl.generate.support import unsupported
 from policyctl.resolve.policy import Operation, Project, Service
 
 GENERATOR = f"policyctl {__version__}"
+_OPTION_HELP = {
+    "GN003": 'set runtime = "library"',
+    "GN005": "generate the whole package: run policyctl generate without file names",
+    "GN008": "name files or folders with a service in them",
+}
 EVERY_SOURCE = f"every policy in {LOCK_NAME}"
 
 
@@ -54,6 +59,9 @@ def build(project: Project, options: GenerateOptions) -> Built:
     file on disk says what else the package holds, and that stays.
     """
     services = _selected(project)
+    if not services:
+        message = "there is no service to generate"
+        return Built({}, (_option("GN008", "no-services", message, options),))
     lock, findings = _kept(services, options)
     findings += check_names(services)
     for service in services:
@@ -66,7 +74,8 @@ def build(project: Project, options: GenerateOptions) -> Built:
 
 
 def _selected(project: Project) -> list[Service]:
-    return [project.services[name] for name in sorted(project.reported)]
+    names = project.reported.intersection(project.services)
+    return [project.services[name] for name in sorted(names)]
 
 
 def _kept(
@@ -105,11 +114,7 @@ def _option(code: str, name: str, message: str, options: GenerateOptions) -> Dia
         Severity.ERROR,
         message,
         Span(options.output.as_posix()),
-        help=(
-            "generate the whole package: run policyctl generate without file names"
-            if code == "GN005"
-            else 'use runtime = "library"'
-        ),
+        help=_OPTION_HELP[code],
     )
 
 

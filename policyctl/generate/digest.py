@@ -13,13 +13,38 @@ from dataclasses import is_dataclass
 from typing import Any, cast
 
 from policyctl.generate.fields import field_names
-from policyctl.resolve.policy import Call, Operation, Queue, Service
+from policyctl.resolve.policy import (
+    AutoscaleFacts,
+    CacheFacts,
+    Call,
+    Latency,
+    LayerFacts,
+    Operation,
+    OperationFacts,
+    PoolFacts,
+    Queue,
+    ReconnectFacts,
+    Service,
+    ServiceFacts,
+)
 
 FORMAT_VERSION = 1
 """Raised when the same input gives other output; a tool's version alone is no reason."""
 
-_PLACES = frozenset({"document", "span", "path", "origins", "ignores", "extends"})
+_PLACES = frozenset(
+    {"document", "span", "path", "origins", "ignores", "extends", "name", "service"}
+)
 _HAVE_PLACES = (Service, Operation, Queue, Call)
+_FACTS = (
+    ServiceFacts,
+    OperationFacts,
+    Latency,
+    PoolFacts,
+    CacheFacts,
+    LayerFacts,
+    AutoscaleFacts,
+    ReconnectFacts,
+)
 
 
 def plain_service(service: Service) -> dict[str, Any]:
@@ -28,20 +53,30 @@ def plain_service(service: Service) -> dict[str, Any]:
 
 
 def plain(value: object) -> Any:
-    """Dataclasses as dictionaries, tuples as lists, everything else as it is."""
+    """Dataclasses as dictionaries, tuples as lists, everything else as it is.
+
+    Names that are keys already are left out, and so are facts that nobody stated.
+    """
     if is_dataclass(value):
-        hidden = _PLACES if isinstance(value, _HAVE_PLACES) else frozenset[str]()
-        return {
-            name: plain(getattr(value, name))
-            for name in field_names(value)
-            if name not in hidden
-        }
+        return _plain_fields(value)
     if isinstance(value, Mapping):
         items = cast("Mapping[str, object]", value).items()
         return {name: plain(item) for name, item in items}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in cast("Sequence[object]", value)]
     return value
+
+
+def _plain_fields(value: object) -> dict[str, Any]:
+    hidden = _PLACES if isinstance(value, _HAVE_PLACES) else frozenset[str]()
+    found = {
+        name: plain(getattr(value, name))
+        for name in field_names(value)
+        if name not in hidden
+    }
+    if isinstance(value, _FACTS):
+        return {name: item for name, item in found.items() if item not in (None, [])}
+    return found
 
 
 def digest(data: object) -> str:

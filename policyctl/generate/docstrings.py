@@ -1,16 +1,18 @@
-"""Paragraphs of docstrings: any text, made safe and wrapped.
+"""Docstrings of any text, made safe and wrapped.
 
-The lines end up between three double quotes. They hold no tab, control or trailing
-space, which black would change, and no way out of the docstring.
+Their lines hold no tab, control or trailing space, which black would change, and no way
+out of the docstring.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from policyctl.generate.layout import fits
 from policyctl.generate.literals import text
 
 WIDTH = 79
+_QUOTES = '"""'
 
 
 def paragraph(value: str, indent: str = "", hang: str = "") -> list[str]:
@@ -30,9 +32,25 @@ def paragraph(value: str, indent: str = "", hang: str = "") -> list[str]:
     return lines
 
 
-def bullets(values: Iterable[str], indent: str) -> list[str]:
+def listing(values: Iterable[str], indent: str, hang: str = "") -> list[str]:
     """One wrapped paragraph for each value, without blank lines between."""
-    return [line for value in values for line in paragraph(value, indent)]
+    return [line for value in values for line in paragraph(value, indent, hang)]
+
+
+def quoted(lines: Sequence[str], indent: str = "") -> tuple[str, ...]:
+    """The lines with their quotes; nothing for nothing.
+
+    A single line is closed where it ends, unless its end would run into the quotes.
+    """
+    if not lines:
+        return ()
+    first = lines[0].lstrip(" ")
+    if first.startswith('"'):
+        first = f"\\{first}"
+    opening = f"{indent}{_QUOTES}{first}"
+    if len(lines) == 1 and first[-1] not in '"\\' and fits(opening + _QUOTES):
+        return (opening + _QUOTES,)
+    return (opening, *lines[1:], indent + _QUOTES)
 
 
 def _wrap(body: str, margin: str, hang: str) -> list[str]:

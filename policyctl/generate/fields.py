@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, cast
+from typing import Any
 
 _cache: dict[Any, tuple[str, ...]] = {}
 
 
 def field_names(value: Any) -> tuple[str, ...]:
     """The names of the fields of a dataclass instance, in order."""
-    cls = cast("type[Any]", type(value))
+    cls: Any = value.__class__
     found = _cache.get(cls)
     if found is None:
         found = _cache[cls] = tuple(field.name for field in fields(value))

@@ -15,13 +15,21 @@ def overrides(service: str, owner: str, operation: Operation) -> Iterator[str]:
     """``NAME (value)`` for each limit that the operation has."""
     for path, limit in _PATHS:
         value = _find(operation, path)
-        if value is _MISSING:
+        if value is _MISSING or (
+            path.endswith("max_keys") and not _keyed(operation, path)
+        ):
             continue
         shown = limit.word if value is None else value
         if isinstance(shown, (int, float)):
             shown = show(limit.kind, shown)
         if shown is not None:
             yield f"{override_name(service, owner, path)} ({shown})"
+
+
+def _keyed(operation: Operation, path: str) -> bool:
+    """Whether a block keeps state by key, so that the number of keys matters."""
+    scope = _find(operation, f"{path.rpartition('.')[0]}.scope")
+    return isinstance(scope, str) and scope.startswith("argument:")
 
 
 def _find(operation: Operation, path: str) -> object:

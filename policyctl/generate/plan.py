@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from policyctl.generate import literals
-from policyctl.generate.docstrings import bullets, paragraph
+from policyctl.generate.docstrings import listing, paragraph, quoted
 from policyctl.generate.edges import edge_name, own_edges, policy_names
 from policyctl.generate.expressions import policy_arguments
 from policyctl.generate.header import Header
 from policyctl.generate.layout import Group, call, lay_out, sequence
 from policyctl.generate.options import RUNTIMES, GenerateOptions
 from policyctl.generate.overrides import overrides
-from policyctl.generate.words import sentences
+from policyctl.generate.words import summary
 from policyctl.resolve.policy import Operation, Service
 
 INDENT = "    "
@@ -28,7 +28,7 @@ class PolicyContext:
         name: the variable that holds it.
         arguments: the keyword arguments of its constructor, laid out on lines, each
             ending with a comma.
-        docstring: the lines of the text below it; none when there is no description.
+        docstring: the lines below it, with quotes; none without a description.
     """
 
     name: str
@@ -50,7 +50,7 @@ class ModuleContext:
 
     Attributes:
         header: the lines of the comment at the top.
-        docstring: the lines of the module's docstring.
+        docstring: the lines of the module's docstring, with quotes.
         runtime: the import name of the runtime.
         exports: the assignment of ``__all__``.
         policies: the policies of the service's operations, in the order of the file.
@@ -73,7 +73,7 @@ class PackageContext:
 
     Attributes:
         header: the lines of the comment at the top.
-        docstring: the lines of the module's docstring.
+        docstring: the lines of the module's docstring, with quotes.
         runtime: the import name of the runtime.
         exports: the assignment of ``__all__``.
         modules: the modules that it makes available, sorted.
@@ -105,7 +105,7 @@ def module_context(
     used = [*policies, *(p for callee in callees for p in callee.policies)]
     return ModuleContext(
         header=header.lines(),
-        docstring=tuple(_module_docstring(service, header, options)),
+        docstring=quoted([*_module_docstring(service, header, options)]),
         runtime=RUNTIMES[options.runtime],
         exports=exports(names),
         policies=policies,
@@ -127,8 +127,9 @@ def _policy(
 ) -> PolicyContext:
     arguments = policy_arguments(service, full_name, operation)
     lines = tuple(lay_out(f"{key}=", value, indent, ",") for key, value in arguments)
-    described = paragraph(operation.description or "", " " * (indent - 4))
-    return PolicyContext(name, lines, tuple(described))
+    margin = " " * (indent - 4)
+    described = quoted(paragraph(operation.description or "", margin), margin)
+    return PolicyContext(name, lines, described)
 
 
 def _callees(service: Service) -> Iterator[CalleeContext]:
@@ -156,7 +157,7 @@ def _module_docstring(
     for name, operation in _described(service):
         yield ""
         yield from paragraph(f"{name}:")
-        yield from bullets(sentences(operation), INDENT)
+        yield from listing(summary(operation), INDENT, INDENT)
     variables = [
         variable
         for name, operation in service.operations.items()
@@ -166,7 +167,7 @@ def _module_docstring(
         yield ""
         yield "Limits that environment variables override at start-up, and their values:"
         yield ""
-        yield from bullets(variables, INDENT)
+        yield from listing(variables, INDENT)
 
 
 def _described(service: Service) -> Iterator[tuple[str, Operation]]:
@@ -191,7 +192,7 @@ def package_context(
     make = _registry_docstring if is_registry else _package_docstring
     return PackageContext(
         header=header.lines(),
-        docstring=tuple(make(services, options)),
+        docstring=quoted([*make(services, options)]),
         runtime=RUNTIMES[options.runtime],
         exports=exports([*modules, extra]),
         modules=tuple(modules if is_registry else sorted([*modules, extra])),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from policyctl.resolve.policy import (
     AttemptTimeout,
+    Backoff,
     Budget,
     Bulkhead,
     CircuitBreaker,
@@ -16,134 +17,129 @@ from policyctl.resolve.policy import (
 from policyctl.units import format_duration, format_ratio
 
 _MODES = {
-    "observe": "It only observes.",
-    "disabled": "It is disabled.",
-    "forced_open": "It is forced open.",
+    "enforce": "",
+    "observe": "; it only observes",
+    "disabled": "; disabled",
+    "forced_open": "; forced open",
 }
 
 
-def sentences(operation: Operation) -> Iterator[str]:
-    """What a call of the operation goes through, one sentence for each pattern."""
+def summary(operation: Operation) -> Iterator[str]:
+    """What a call of the operation goes through, one line for each pattern."""
     yield _nature(operation)
     if operation.budget is not None:
-        yield _budget(operation.budget)
+        yield f"budget: {_budget(operation.budget)}"
     if operation.attempt_timeout is not None:
-        yield _attempt_timeout(operation.attempt_timeout)
+        yield f"attempt timeout: {_attempt_timeout(operation.attempt_timeout)}"
     if operation.retry is not None:
-        yield from _retry(operation.retry)
+        yield f"retry: {_retry(operation.retry)}"
     if operation.circuit_breaker is not None:
-        yield from _circuit_breaker(operation.circuit_breaker)
+        yield f"circuit breaker: {_circuit_breaker(operation.circuit_breaker)}"
     if operation.bulkhead is not None:
-        yield from _bulkhead(operation.bulkhead)
+        yield f"bulkhead: {_bulkhead(operation.bulkhead)}"
     if operation.fallback is not None:
-        yield _fallback(operation.fallback)
+        yield f"fallback: {_fallback(operation.fallback)}"
 
 
 def _nature(operation: Operation) -> str:
-    kind = {None: "Not known to be idempotent", True: "Idempotent"}.get(
-        operation.idempotent, "Not idempotent"
-    )
-    return f"{kind}, over {operation.transport}." if operation.transport else f"{kind}."
+    kinds = {None: "not known to be idempotent", True: "idempotent"}
+    kind = kinds.get(operation.idempotent, "not idempotent")
+    return f"{kind}, {operation.transport}" if operation.transport else kind
 
 
 def _budget(block: Budget) -> str:
     if block.total is None:
-        return "The whole call takes what time its caller has left."
-    shorter = ", or less when its caller has less" if block.inherit else ""
-    return f"The whole call takes at most {format_duration(block.total)}{shorter}."
+        return "what the caller has left, for the whole call"
+    less = ", or what the caller has left if that is less" if block.inherit else ""
+    return f"{format_duration(block.total)} for the whole call{less}"
 
 
 def _attempt_timeout(block: AttemptTimeout) -> str:
-    parts = [
-        (block.total, "in all" if block.connect else ""),
-        (block.connect, "to connect"),
-        (block.first_item, "to the first item"),
-        (block.idle, "between items"),
-    ]
-    limits = [
-        f"{format_duration(value)} {what}".rstrip()
-        for value, what in parts
-        if value is not None
-    ]
-    return f"One attempt takes at most {', '.join(limits)}."
-
-
-def _retry(block: Retry) -> Iterator[str]:
-    if block.max_attempts == 1:
-        yield "It is tried once."
-        return
-    tries = "without limit" if block.max_attempts is None else "at most"
-    count = "" if block.max_attempts is None else f" {block.max_attempts} times"
-    backoff = block.backoff
-    first = format_duration(backoff.initial)
-    growth = f" x {backoff.multiplier:g}" if backoff.multiplier != 1 else ""
-    limit = "" if backoff.max is None else f", at most {format_duration(backoff.max)}"
-    jitter = (
-        f"jitter of {format_ratio(backoff.jitter.ratio)}"
-        if backoff.jitter.kind == "ratio"
-        else f"{backoff.jitter.kind} jitter".replace("none", "no")
+    limits = (
+        (block.total, ""),
+        (block.connect, " to connect"),
+        (block.first_item, " to the first item"),
+        (block.idle, " between items"),
     )
-    yield (f"It is tried {tries}{count}, {first}{growth} apart{limit}, with {jitter}.")
-    reasons = [*block.retry_on, *(f"status {s}" for s in block.retry_on_status)]
+    return ", ".join(
+        f"{format_duration(value)}{what}" for value, what in limits if value is not None
+    )
+
+
+def _retry(block: Retry) -> str:
+    if block.max_attempts == 1:
+        return "none, one attempt"
+    attempts = "attempts without limit"
+    if block.max_attempts is not None:
+        attempts = f"at most {block.max_attempts} attempts"
+    parts = [attempts, _backoff(block.backoff)]
+    reasons = [*block.retry_on]
+    if block.retry_on_status:
+        reasons.append(f"status {', '.join(block.retry_on_status)}")
     if reasons:
-        yield f"It is tried again on {_or(reasons)}."
+        parts.append(f"on {_or(reasons)}")
     if block.budget is not None:
-        yield f"Retries are at most {format_ratio(block.budget.ratio)} of the calls."
+        parts.append(f"at most {format_ratio(block.budget.ratio)} of the calls")
+    return "; ".join(parts)
 
 
-def _circuit_breaker(block: CircuitBreaker) -> Iterator[str]:
+def _backoff(block: Backoff) -> str:
+    wait = f"first wait {format_duration(block.initial)}"
+    if block.multiplier != 1:
+        wait += f", then x {block.multiplier:g}"
+        if block.max is not None:
+            wait += f" up to {format_duration(block.max)}"
+    if block.jitter.kind == "ratio":
+        return f"{wait}, jitter {format_ratio(block.jitter.ratio)}"
+    return (
+        f"{wait}, {'no' if block.jitter.kind == 'none' else block.jitter.kind} jitter"
+    )
+
+
+def _circuit_breaker(block: CircuitBreaker) -> str:
     rules: list[str] = []
     if block.failure_threshold is not None:
         rules.append(f"{_count(block.failure_threshold, 'failure')} in a row")
-    window = _window(block)
     if block.failure_ratio is not None:
-        rules.append(f"{format_ratio(block.failure_ratio)} failures {window}")
+        rules.append(f"{format_ratio(block.failure_ratio)} failures {_window(block)}")
     if block.slow_call is not None:
         share, limit = block.slow_call.ratio, format_duration(block.slow_call.after)
-        rules.append(f"{format_ratio(share)} calls over {limit} {window}")
+        rules.append(f"{format_ratio(share)} calls over {limit} {_window(block)}")
     opening = format_duration(block.recovery_timeout.initial)
     probes = _count(block.success_threshold, "good probe")
-    closes = "closes" if block.success_threshold == 1 else "close"
-    yield (f"Its circuit opens for {opening} after {_or(rules)}; {probes} {closes} it.")
-    if block.mode in _MODES:
-        yield _MODES[block.mode].replace("It", "The circuit breaker")
+    return (
+        f"opens for {opening} after {_or(rules)}; closes after {probes}"
+        f"{_MODES[block.mode]}"
+    )
 
 
 def _window(block: CircuitBreaker) -> str:
     window = block.window
     if window.seconds is not None:
-        return f"of at least {block.minimum_calls} in {format_duration(window.seconds)}"
-    return f"of the last {window.calls}"
+        return f"of {block.minimum_calls} calls or more in {format_duration(window.seconds)}"
+    return f"of the last {window.calls} calls"
 
 
-def _bulkhead(block: Bulkhead) -> Iterator[str]:
-    waiting = (
-        f"; {block.max_queue} more may wait up to {format_duration(block.max_wait)}"
-        if block.max_queue and block.max_wait
-        else ""
-    )
+def _bulkhead(block: Bulkhead) -> str:
+    waiting = "no waiting"
+    if block.max_queue and block.max_wait:
+        waiting = f"{block.max_queue} waiting up to {format_duration(block.max_wait)}"
     attempts = _count(block.max_concurrent, "attempt")
-    verb = "runs" if block.max_concurrent == 1 else "run"
-    yield f"At most {attempts} {verb} at once{waiting}."
-    if block.mode in _MODES:
-        yield _MODES[block.mode].replace("It", "The bulkhead")
+    return f"{attempts} at once, {waiting}{_MODES[block.mode]}"
 
 
 def _fallback(block: Fallback) -> str:
-    if block.kind == "value":
-        answer = "a fixed value"
-    else:
+    answer = "a fixed value"
+    if block.kind != "value":
         answer = (block.call or block.operation or "").replace(":", ".")
-    return f"On {_or(block.fallback_on)} it answers with {answer}."
+    return f"{answer} on {_or(block.fallback_on)}"
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _or(parts: list[str] | tuple[str, ...]) -> str:
-    if not parts:
-        return "nothing"
-    if len(parts) == 1:
-        return parts[0]
+def _or(parts: Sequence[str]) -> str:
+    if len(parts) < 2:
+        return "".join(parts) or "nothing"
     return f"{', '.join(parts[:-1])} or {parts[-1]}"
