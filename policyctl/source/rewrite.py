@@ -103,7 +103,10 @@ def remove_key(document: Document, mapping: MappingNode, key: str) -> Edit | Non
 
 
 def remove_item(document: Document, sequence: SequenceNode, index: int) -> Edit | None:
-    """Remove an item of a sequence; the only item of a block sequence leaves ``[]``."""
+    """Remove an item of a sequence; the only item of a block sequence leaves ``[]``.
+
+    That is indented further than the dash was, which may stand right under its key.
+    """
     source = document.source
     if not 0 <= index < len(sequence.items):
         return None
@@ -137,7 +140,7 @@ def _remove(
             entry.merged for entry in parent.entries.values()
         ):
             return None
-        empty = "{}" if isinstance(parent, MappingNode) else "[]"
+        empty = "{}" if isinstance(parent, MappingNode) else "  []"
         return replacement(source, start, end, empty)
     line = source.line_starts[source.span(start, start).line - 1]
     if source.text[line:start].strip():

@@ -61,8 +61,23 @@ def test_not_a_number_is_a_float() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["010", "-010", "00", "0o10", "1_000", "1:30", "22:22", "2024-01-01", "0b11"]
-    + ["yes", "no", "on", "off", "y", "N"],
+    [
+        "010",
+        "-010",
+        "00",
+        "0o10",
+        "1_000",
+        "1:30",
+        "22:22",
+        "2024-01-01",
+        "0b11",
+        "yes",
+        "no",
+        "on",
+        "off",
+        "y",
+        "N",
+    ],
 )
 def test_what_versions_disagree_on_stays_text(text: str) -> None:
     """No such scalar becomes a number or boolean, and a writer knows to quote it."""

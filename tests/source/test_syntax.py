@@ -58,8 +58,10 @@ CASES = [
         "a: 1\n b: 2\n",
         "2:2",
         "SY021",
-        "the key 'b' does not fit here: the line above is not complete, or the "
-        "indentation differs",
+        (
+            "the key 'b' does not fit here: the line above is not complete, or the "
+            "indentation differs"
+        ),
     ),
     ("a: 1\n- b\n", "2:1", "SY004", "a list item stands where a key is expected"),
     ("a: [1]]\n", "1:7", "SY004", '"]" closes nothing'),
