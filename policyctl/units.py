@@ -34,6 +34,8 @@ _NUMBER = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
 _RATE = re.compile(r"([0-9]+)(?:\.([0-9]+))?/(s|m|h)")
 _SIZE = re.compile(r"([0-9]+)(?:\.([0-9]+))?(B|KiB|MiB|GiB|TiB)")
 _CALLS = re.compile(r"([0-9]+) calls?")
+_PASSWORD = re.compile(r"://[^/@\s]*@")
+_UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 _LONGEST = 40
 
 
@@ -57,14 +59,11 @@ class UnitError(ValueError):
 
 
 def quote(value: object) -> str:
-    """Show a value in backticks, on one line, cut to a readable length."""
+    """Show a value in backticks, on one line, cut short, without a password."""
     text = value if isinstance(value, str) else str(value)[:200]
+    text = _PASSWORD.sub("://…@", text[:1000])
     text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return (
-        "`"
-        + "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-        + "`"
-    )
+    return f"`{''.join(c if c.isprintable() else _UNPRINTABLE for c in text)}`"
 
 
 def parse_duration(text: str, *, maximum: float | None = MAX_DURATION) -> float:

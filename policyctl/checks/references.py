@@ -27,7 +27,7 @@ _ARGUMENT = re.compile(rf"argument:({_DOTTED})")
 _LONGEST = 300
 
 
-def parse_reference(text: str, what: str = "callable") -> tuple[str, str]:
+def parse_reference(text: str, what: str = "a callable") -> tuple[str, str]:
     """Return (module, name) of ``package.module:function`` or ``…:Class.method``.
 
     Raises:
@@ -36,7 +36,7 @@ def parse_reference(text: str, what: str = "callable") -> tuple[str, str]:
     match = _REFERENCE.fullmatch(text) if len(text) <= _LONGEST else None
     if match is not None and not any(map(iskeyword, re.split("[.:]", text))):
         return match.group(1), match.group(2)
-    raise UnitError(f"{quote(text)} is not a {what}", _reference_hint(text))
+    raise UnitError(f"{quote(text)} is not {what}", _reference_hint(text))
 
 
 def _reference_hint(text: str) -> str:
@@ -59,7 +59,7 @@ def parse_exception(text: str, *, rejections: bool = False) -> str:
     if text in CONDITIONS or (rejections and text in REJECTIONS):
         return text
     if ":" in text or len(text) > _LONGEST:
-        parse_reference(text, "exception")
+        parse_reference(text, "an exception")
         return text
     if text in REJECTIONS:
         raise UnitError(

@@ -110,7 +110,9 @@ def _http(value: str | int, low: int, high: int) -> StatusMatch:
     return StatusMatch("http", str(value), low, high)
 
 
-def _out_of_range(code: int) -> str:
+def _out_of_range(code: str | int) -> str:
+    if not isinstance(code, int):
+        return "HTTP codes are 100 to 599"
     for name, number in GRPC_CODES.items():
         if number == code:
             return f"HTTP codes are 100 to 599; for gRPC write the name {name}"

@@ -80,12 +80,12 @@ def _callable(text: str) -> None:
 
 
 def _class(text: str) -> None:
-    parse_reference(text, "class")
+    parse_reference(text, "a class")
 
 
 def _codec(text: str) -> None:
     if text != "json":
-        parse_reference(text, "codec")
+        parse_reference(text, "a codec")
 
 
 CALLABLE = Text("package.module:function", _callable, "invalid-callable")
