@@ -21,6 +21,9 @@ from policyctl.resolve.policy import (
 
 _TERMS: Final = 100_000
 
+# A wait of 30 million years; sums beyond it would overflow sooner or later.
+_FOR_EVER: Final = 1e15
+
 
 def longest_waits(backoff: Backoff, retries: int | None, floor: float = 0.0) -> float:
     """F1: the supremum of all waits before ``retries`` retries together.
@@ -54,6 +57,8 @@ def _sum_waits(
     while len(terms) < count:
         flat = multiplier == 1 or delay == 0 or len(terms) == _TERMS
         term = max(floor, min(cap, delay))
+        if term > _FOR_EVER:
+            return math.inf
         if flat or (delay >= cap and multiplier > 1):
             return math.fsum(terms) + (count - len(terms)) * term
         terms.append(term)
