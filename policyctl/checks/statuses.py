@@ -105,7 +105,7 @@ def _http(value: str | int, low: int, high: int) -> StatusMatch:
     for code in (low, high):
         if not 100 <= code <= 599:
             raise UnitError(
-                f"{quote(value)} is not an HTTP status", _out_of_range(code)
+                f"{quote(value)} is not an HTTP status", _out_of_range(value)
             )
     return StatusMatch("http", str(value), low, high)
 
