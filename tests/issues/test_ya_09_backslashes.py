@@ -21,7 +21,7 @@ from policyctl.source.rewrite import set_scalar
     [
         (r'"data\queue.db"', 12, r"'data\queue.db'"),
         (r'"C:\Users\x"', 10, r"'C:\Users\x'"),
-        ((r'"C:\data\it' 's"'), 10, r"'C:\data\its'"),
+        (r'"C:\data\its"', 10, r"'C:\data\its'"),
         ('"it\'s\\queue"', 12, r"'it''s\queue'"),
     ],
 )
