@@ -7,7 +7,7 @@ from typing import Any
 
 from policyctl.diagnostics import Span
 from policyctl.resolve import blocks
-from policyctl.resolve.facts import operation_facts
+from policyctl.resolve.build_facts import operation_facts
 from policyctl.resolve.origins import Origins
 from policyctl.resolve.policy import Call, Operation
 from policyctl.resolve.tree import Block, Leaf

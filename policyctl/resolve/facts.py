@@ -1,102 +1,88 @@
-"""Build the facts of operations and services; what was not stated stays None."""
+"""Facts: what was measured or promised, in seconds, per second and ratios."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
-from policyctl.resolve.policy import (
-    AutoscaleFacts,
-    CacheFacts,
-    Latency,
-    LayerFacts,
-    OperationFacts,
-    PoolFacts,
-    ReconnectFacts,
-    ServiceFacts,
-)
-from policyctl.resolve.tree import Block
-
-_NO_FACTS = OperationFacts()
-_NO_SERVICE_FACTS = ServiceFacts()
+from dataclasses import dataclass
 
 
-def operation_facts(block: Block | None) -> OperationFacts:
-    """Build an operation's facts."""
-    if block is None:
-        return _NO_FACTS
-    return OperationFacts(
-        rate=block.get("rate"),
-        callers=block.get("callers"),
-        latency=latency(block.block("latency")),
-        failure_ratio=block.get("failure_ratio"),
-    )
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Measured latency in seconds; what was not measured is None."""
+
+    mean: float | None = None
+    p50: float | None = None
+    p99: float | None = None
+    p999: float | None = None
 
 
-def latency(block: Block | None) -> Latency | None:
-    """Build a measured latency."""
-    if block is None:
-        return None
-    get = block.get
-    return Latency(get("mean"), get("p50"), get("p99"), get("p999"))
+@dataclass(frozen=True, slots=True)
+class OperationFacts:
+    """Facts of one operation: ``rate`` in first tries/s, ``callers`` in processes."""
+
+    rate: float | None = None
+    callers: int | None = None
+    latency: Latency | None = None
+    failure_ratio: float | None = None
 
 
-def service_facts(block: Block | None) -> ServiceFacts:
-    """Build a service's facts."""
-    if block is None:
-        return _NO_SERVICE_FACTS
-    get = block.get
-    return ServiceFacts(
-        instances=get("instances"),
-        workers=get("workers"),
-        capacity=get("capacity"),
-        service_time=latency(block.block("service_time")),
-        objective=get("objective"),
-        as_of=get("as_of"),
-        source=get("source"),
-        pool=_pool(block.block("pool")),
-        shards=get("shards"),
-        cache=_cache(block.block("cache")),
-        layers=_layers(get("layers") or ()),
-        autoscale=_autoscale(block.block("autoscale")),
-        domain=get("domain"),
-        reconnect=_reconnect(block.block("reconnect")),
-    )
+@dataclass(frozen=True, slots=True)
+class PoolFacts:
+    """A connection pool of the caller's process; seconds."""
+
+    max: int | None = None
+    acquire_timeout: float | None = None
 
 
-def _pool(block: Block | None) -> PoolFacts | None:
-    if block is None:
-        return None
-    return PoolFacts(block.get("max"), block.get("acquire_timeout"))
+@dataclass(frozen=True, slots=True)
+class CacheFacts:
+    """A cache in front of a service."""
+
+    hit_ratio: float | None = None
+    coalesced: bool | None = None
 
 
-def _cache(block: Block | None) -> CacheFacts | None:
-    if block is None:
-        return None
-    return CacheFacts(block.get("hit_ratio"), block.get("coalesced"))
+@dataclass(frozen=True, slots=True)
+class LayerFacts:
+    """A layer between caller and callee that retries too (a mesh, an SDK)."""
+
+    name: str
+    max_attempts: int
+    retry_on_status: tuple[str, ...] = ()
 
 
-def _layers(items: Iterable[Mapping[str, Any]]) -> tuple[LayerFacts, ...]:
-    return tuple(
-        LayerFacts(
-            name=item["name"],
-            max_attempts=item["max_attempts"],
-            retry_on_status=tuple(item.get("retry_on_status", ())),
-        )
-        for item in items
-    )
+@dataclass(frozen=True, slots=True)
+class AutoscaleFacts:
+    """What the service scales on and the target, a ratio or a count."""
+
+    metric: str
+    target: float | None = None
 
 
-def _autoscale(block: Block | None) -> AutoscaleFacts | None:
-    if block is None:
-        return None
-    return AutoscaleFacts(block.get("metric"), block.get("target"))
+@dataclass(frozen=True, slots=True)
+class ReconnectFacts:
+    """How clients reconnect: seconds, and ``accept_rate`` in connections/s."""
+
+    delay: float | None = None
+    window: float | None = None
+    jitter: str | None = None
+    accept_rate: float | None = None
 
 
-def _reconnect(block: Block | None) -> ReconnectFacts | None:
-    if block is None:
-        return None
-    get = block.get
-    return ReconnectFacts(
-        get("delay"), get("window"), get("jitter"), get("accept_rate")
-    )
+@dataclass(frozen=True, slots=True)
+class ServiceFacts:
+    """Facts of a service; None where nothing was stated."""
+
+    instances: int | None = None
+    workers: int | None = None
+    capacity: float | None = None
+    service_time: Latency | None = None
+    objective: float | None = None
+    as_of: str | None = None
+    source: str | None = None
+    pool: PoolFacts | None = None
+    shards: int | None = None
+    cache: CacheFacts | None = None
+    layers: tuple[LayerFacts, ...] = ()
+    autoscale: AutoscaleFacts | None = None
+    domain: str | None = None
+    reconnect: ReconnectFacts | None = None

@@ -12,6 +12,30 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from policyctl.diagnostics import Span
+from policyctl.resolve.facts import (
+    AutoscaleFacts as AutoscaleFacts,
+)
+from policyctl.resolve.facts import (
+    CacheFacts as CacheFacts,
+)
+from policyctl.resolve.facts import (
+    Latency as Latency,
+)
+from policyctl.resolve.facts import (
+    LayerFacts as LayerFacts,
+)
+from policyctl.resolve.facts import (
+    OperationFacts as OperationFacts,
+)
+from policyctl.resolve.facts import (
+    PoolFacts as PoolFacts,
+)
+from policyctl.resolve.facts import (
+    ReconnectFacts as ReconnectFacts,
+)
+from policyctl.resolve.facts import (
+    ServiceFacts as ServiceFacts,
+)
 from policyctl.source.nodes import Document
 
 OriginKind = Literal["document", "preset", "environment", "default"]
@@ -28,89 +52,6 @@ class Origin:
     kind: OriginKind
     label: str
     span: Span | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Latency:
-    """Measured latency in seconds; what was not measured is None."""
-
-    mean: float | None = None
-    p50: float | None = None
-    p99: float | None = None
-    p999: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OperationFacts:
-    """Facts of one operation: ``rate`` in first tries/s, ``callers`` in processes."""
-
-    rate: float | None = None
-    callers: int | None = None
-    latency: Latency | None = None
-    failure_ratio: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PoolFacts:
-    """A connection pool of the caller's process; seconds."""
-
-    max: int | None = None
-    acquire_timeout: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CacheFacts:
-    """A cache in front of a service."""
-
-    hit_ratio: float | None = None
-    coalesced: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LayerFacts:
-    """A layer between caller and callee that retries too (a mesh, an SDK)."""
-
-    name: str
-    max_attempts: int
-    retry_on_status: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AutoscaleFacts:
-    """What the service scales on and the target, a ratio or a count."""
-
-    metric: str
-    target: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReconnectFacts:
-    """How clients reconnect: seconds, and ``accept_rate`` in connections/s."""
-
-    delay: float | None = None
-    window: float | None = None
-    jitter: str | None = None
-    accept_rate: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceFacts:
-    """Facts of a service; None where nothing was stated."""
-
-    instances: int | None = None
-    workers: int | None = None
-    capacity: float | None = None
-    service_time: Latency | None = None
-    objective: float | None = None
-    as_of: str | None = None
-    source: str | None = None
-    pool: PoolFacts | None = None
-    shards: int | None = None
-    cache: CacheFacts | None = None
-    layers: tuple[LayerFacts, ...] = ()
-    autoscale: AutoscaleFacts | None = None
-    domain: str | None = None
-    reconnect: ReconnectFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)

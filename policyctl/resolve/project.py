@@ -10,10 +10,10 @@ from policyctl.diagnostics import Diagnostic
 from policyctl.model.static import Lookup
 from policyctl.resolve import build_service
 from policyctl.resolve.build import build_operation
+from policyctl.resolve.build_facts import service_facts
 from policyctl.resolve.collect import Collected, collect, read_folder
 from policyctl.resolve.consistency import names, overrides
 from policyctl.resolve.environments import check_environment
-from policyctl.resolve.facts import service_facts
 from policyctl.resolve.inputs import InputFile, Inputs, Loaded
 from policyctl.resolve.judge import Judged, judge
 from policyctl.resolve.layers import Layers

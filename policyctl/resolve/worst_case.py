@@ -21,8 +21,8 @@ from policyctl.resolve.policy import (
 
 _TERMS: Final = 100_000
 
-# A wait of 30 million years; sums beyond it would overflow sooner or later.
-_FOR_EVER: Final = 1e15
+# Sums of waits beyond this would overflow.
+_FOR_EVER: Final = 1e300
 
 
 def longest_waits(backoff: Backoff, retries: int | None, floor: float = 0.0) -> float:
