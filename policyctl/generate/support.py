@@ -1,83 +1,128 @@
 """The one place that knows what the runtime does not serve yet.
 
-Blocks of an operation are asked of the runtime itself: a block is served when ``Policy``
-takes it. The tables below are what cannot be asked; each line goes when its pattern
-lands.
+Settings of an operation are asked of the runtime: ``CAPABILITIES`` names the patterns
+and optional settings that it serves, and ``refuse_unserved`` is its own last word. What
+belongs to a service is listed here; each line goes when its pattern lands.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
-from functools import cache
 
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate.edges import own_edges
 from policyctl.generate.expressions import BLOCKS
-from policyctl.resolve.policy import Operation, Service
+from policyctl.resolve.policy import Fallback, Operation, Service
+from policyctl.runtime.capabilities import CAPABILITIES
+from policyctl.runtime.errors import PolicyConfigError
+from policyctl.runtime.served import refuse_unserved
 
 _HELP = (
     "keep the file in a folder that is validated but not generated, such as "
     "policies/next, or remove the setting"
 )
-# (block, field, value): settings that Policy's classes accept and do not act on yet.
-_VALUES = (
-    ("circuit_breaker", "store", "redis"),
-    ("rate_limit", "store", "redis"),
-    ("idempotency", "store", "redis"),
-)
 _SINKS = ("metrics", "traces", "logs", "heartbeat")
+# Settings that need a capability of their own when they are given at all.
+_OPTIONAL = {
+    "attempt_timeout": ("connect", "first_item", "idle", "argument"),
+    "budget": ("header",),
+    "retry": (
+        "retry_on_status",
+        "never_retry_on_status",
+        "retry_if",
+        "retry_if_result",
+        "retry_after",
+        "budget",
+    ),
+    "circuit_breaker": ("failure_ratio", "slow_call", "record_if_result"),
+}
+# Settings that choose between words; a capability for each word but the usual ones.
+_WORDS = ("kind", "sync", "mode", "scope", "store")
+_USUAL = frozenset({"operation", "memory", "enforce", "unary"})
 
 
 def unsupported(service: Service) -> Iterator[Diagnostic]:
     """A finding for each setting of a service that cannot be generated yet."""
     if service.target is not None:
-        yield _finding(service, ("target",), "typed clients from target")
+        yield _of_service(service, ("target",), "a typed client from target")
     if service.inbound is not None:
-        yield _finding(service, ("inbound",), "inbound protection")
+        yield _of_service(service, ("inbound",), "inbound protection")
     for name in service.queues:
-        yield _finding(service, ("queues", name), "queues")
+        yield _of_service(service, ("queues", name), "a queue")
     for sink in _SINKS:
         if getattr(service.telemetry, sink) is not None:
-            yield _finding(service, ("telemetry", sink), "telemetry sinks")
-    for operation in service.operations.values():
-        yield from _operation(service, operation)
-    for _, policy in own_edges(service).values():
-        yield from _operation(service, policy)
+            yield _of_service(service, ("telemetry", sink), f"telemetry.{sink}")
+    edges = [policy for _, policy in own_edges(service).values()]
+    for operation in (*service.operations.values(), *edges):
+        target = operation.target
+        if target is not None and target != service.target:
+            yield _of_operation(operation, "target", "a typed client from target")
+        for path in _unserved(operation):
+            yield _of_operation(operation, path, path)
 
 
-def _operation(service: Service, operation: Operation) -> Iterator[Diagnostic]:
-    if operation.target is not None and operation.target != service.target:
-        yield _setting(operation, "target", "typed clients from target")
-    if operation.kind == "stream":
-        yield _setting(operation, "kind", "streams")
+def _unserved(operation: Operation) -> Iterator[str]:
+    """Paths of settings that the runtime does not serve.
+
+    What comes from a built-in default alone passes: it is printed, the policy's author
+    did not ask for it, and the runtime acts on it as soon as it can.
+    """
+    found = {path for path, name in _needs(operation) if name not in CAPABILITIES}
+    found |= _refused(operation, found)
+    for path in sorted(found):
+        written = path in BLOCKS or operation.origin(path).kind != "default"
+        if written and path.partition(".")[0] not in found - {path}:
+            yield path
+
+
+def _needs(operation: Operation) -> Iterator[tuple[str, str]]:
+    """Paths of settings, each with the capability that it needs."""
     for name in BLOCKS:
-        if getattr(operation, name) is not None and name not in _served_blocks():
-            yield _setting(operation, name, f"{name} blocks")
-    for name, field, value in _VALUES:
         block: object = getattr(operation, name)
-        if name in _served_blocks() and getattr(block, field, None) == value:
-            yield _setting(operation, f"{name}.{field}", f"{field}: {value}")
+        if block is None:
+            continue
+        if isinstance(block, Fallback):
+            yield name, f"{name}.{block.kind}"
+            continue
+        yield name, name
+        for field in _OPTIONAL.get(name, ()):
+            if getattr(block, field, None) not in (None, ()):
+                yield f"{name}.{field}", f"{name}.{field}"
+        for field in _WORDS:
+            word = getattr(block, field, None)
+            if word is not None and word not in _USUAL:
+                word = str(word).partition(":")[0]
+                yield f"{name}.{field}", f"{name}.{field}.{word}"
 
 
-@cache
-def _served_blocks() -> frozenset[str]:
-    from policyctl.runtime.policy import Policy
+def _refused(operation: Operation, known: set[str]) -> set[str]:
+    """What else the runtime refuses, found by leaving out one block after another."""
+    blocks: dict[str, object] = {name: getattr(operation, name) for name in BLOCKS}
+    blocks["kind"] = operation.kind
+    found: set[str] = set()
+    for path in known:
+        blocks[path.partition(".")[0]] = None
+    for _ in range(len(blocks)):
+        try:
+            refuse_unserved(operation.service, operation.name, blocks)
+        except PolicyConfigError as error:
+            found.add(error.path)
+            name = error.path.partition(".")[0]
+            blocks[name] = "unary" if name == "kind" else None
+    return found
 
-    return frozenset(inspect.signature(Policy).parameters)
 
-
-def _finding(service: Service, path: tuple[str, ...], what: str) -> Diagnostic:
+def _of_service(service: Service, path: tuple[str, ...], what: str) -> Diagnostic:
     place = service.document.locate_key(path)
-    return _not_built(what, place, ".".join((service.name, *path)))
+    return _not_served(what, place, ".".join((service.name, *path)))
 
 
-def _setting(operation: Operation, path: str, what: str) -> Diagnostic:
+def _of_operation(operation: Operation, path: str, what: str) -> Diagnostic:
     place = operation.origin(path).span or operation.span
-    return _not_built(what, place, f"{operation.path}.{path}")
+    return _not_served(what, place, f"{operation.path}.{path}")
 
 
-def _not_built(what: str, place: Span, path: str) -> Diagnostic:
+def _not_served(what: str, place: Span, path: str) -> Diagnostic:
     return Diagnostic(
         "GN003",
         "not-generated-yet",
