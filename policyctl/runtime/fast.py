@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from policyctl.runtime.policy import Policy
-    from policyctl.runtime.timer import Armed, Limit, Wheel
+    from policyctl.runtime.timer import Limit
 
 PLAIN: frozenset[type] = frozenset(
     {type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set}
@@ -59,16 +59,15 @@ def failed(
     caught: BaseException,
     episode: int,
     started: float | None,
-    wheel: Wheel | None = None,
+    armed: dict[Task[Any], float | Limit] | None = None,
     task: Task[Any] | None = None,
-    entry: Armed | None = None,
     token: Token[float] | None = None,
 ) -> Attempt | None:
     """The call raised; None if ``caught`` is to pass through untouched."""
     timed_out = False
-    if wheel is not None and task is not None:
-        found: Armed | Limit | None = wheel.armed.pop(task, None)
-        if found is not entry and found is not None and not isinstance(found, tuple):
+    if armed is not None and task is not None:
+        found = armed.pop(task, None)
+        if found is not None and not isinstance(found, float):
             timed_out = found.end(caught)
     attempt = _attempt(policy, episode, started)
     if timed_out:
@@ -89,11 +88,11 @@ def judged(
     result: Any,
     episode: int,
     started: float | None,
-    popped: Armed | Limit | None,
+    popped: Limit | None,
 ) -> Attempt | None:
     """The call returned something to look at; None if it is a plain success."""
-    overran = popped is not None and not isinstance(popped, tuple)
-    if popped is not None and not isinstance(popped, tuple):
+    overran = popped is not None
+    if popped is not None:
         popped.end(None)
     elif not policy.classifier.checks_results:
         return None

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from policyctl.runtime.breaker import Breaker
     from policyctl.runtime.bulkhead import Waiters
 
-UNUSUAL = 1 << 40
-"""Added to ``Gate.count`` for each reason to take the slow path."""
+UNUSUAL = 1 << 26
+"""Added to ``Gate.count`` for each reason to take the slow path.
+
+Small enough for sums of it to be one-digit integers, which the interpreter compares and
+adds fastest, and larger than any number of attempts at once.
+"""
 
 HAS_GIL: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 

@@ -143,14 +143,16 @@ class Policy:
             "idempotency": idempotency,
         }
 
-        def make() -> Self:
+        def make() -> Policy:
             policy = object.__new__(cls)
             policy._build(service, operation, declared, random)
             return policy
 
         if not service or not operation:
-            return make()
-        found = registry.claim(f"{service}.{operation}", declared, make, _place())
+            found = make()
+        else:
+            name = f"{service}.{operation}"
+            found = registry.claim(name, declared, make, _place())
         assert isinstance(found, cls)
         return found
 
@@ -244,7 +246,8 @@ class Policy:
             PolicyError: the policy refused or cut the call; see ``errors``.
         """
         try:
-            asynchronous = fn.__code__.co_flags & 0x80 or is_async(fn)  # type: ignore[attr-defined]
+            code: Any = fn.__code__
+            asynchronous = code.co_flags & 0x80 or is_async(fn)
         except AttributeError:
             asynchronous = is_async(fn)
         call = self._async_call if asynchronous else self._sync_call
@@ -379,9 +382,7 @@ class Policy:
             self._workers.after_fork()
 
 
-def _overridden(
-    service: str, operation: str, blocks: dict[str, Any]
-) -> dict[str, Any]:
+def _overridden(service: str, operation: str, blocks: dict[str, Any]) -> dict[str, Any]:
     changed, _ = apply_overrides(service, operation, blocks)
     return changed
 

@@ -10,7 +10,7 @@ from math import inf
 from typing import Any
 
 from tenacity.retry import retry_base
-from tenacity.stop import stop_after_attempt, stop_base, stop_never
+from tenacity.stop import stop_after_attempt, stop_never
 from tenacity.wait import wait_base
 
 from policyctl.runtime.classify import RETRY
@@ -161,13 +161,13 @@ class Strategies:
         random: Chance,
         classifier: Classifier,
     ) -> None:
-        self.stop: stop_base = (
+        self.stop: Callable[[Any], bool] = (
             stop_never
             if settings.max_attempts is None
             else stop_after_attempt(settings.max_attempts)
         )
-        self.wait: wait_base = wait_backoff(settings.backoff, random)
-        self.retry: retry_base = retry_by_rules(classifier)
+        self.wait: Callable[[Any], float] = wait_backoff(settings.backoff, random)
+        self.retry: Callable[[Any], bool] = retry_by_rules(classifier)
 
     def begin(
         self,

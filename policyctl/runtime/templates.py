@@ -14,29 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from policyctl.runtime.signatures import Shape
 
-CLOSURE = (
-    "fn",
-    "policy",
-    "gate",
-    "clock",
-    "aio",
-    "deadline",
-    "set_deadline",
-    "reset_deadline",
-    "run",
-    "refuse",
-    "failed",
-    "judged",
-    "leave",
-    "plain",
-    "limit",
-    "need",
-    "total",
-    "type",
-    "BaseException",
-    "UNUSUAL",
-)
-"""What ``make`` takes, in this order, each under the prefix of wrappers."""
+CLOSURE = ("fn", "policy", "gate", "limit", "need", "total")
+"""What ``make`` takes, in this order, each under the prefix of wrappers; other names
+are globals of the compiled source."""
 
 
 class Features:
@@ -82,7 +62,7 @@ def source(shape: Shape, features: Features, packed: bool) -> str:
         features: what it does.
         packed: whether the function itself is the first parameter.
     """
-    names = [name for name in CLOSURE if not (packed and name == "fn")]
+    names = CLOSURE[1:] if packed else CLOSURE
     head = "async def" if features.is_async else "def"
     lines = [
         f"def make({', '.join('_pc_' + name for name in names)}):",
@@ -142,7 +122,7 @@ def _check_deadline(slow: str, features: Features) -> list[str]:
     if features.budget:
         return lines
     if features.timer:
-        return [*lines, "if _pc_deadline() < _pc_start + _pc_need: " + slow]
+        return [*lines, "if _pc_deadline() < _pc_due: " + slow]
     return [*lines, "if _pc_deadline() < _pc_need: " + slow]
 
 
@@ -151,8 +131,9 @@ def _find_task(slow: str) -> list[str]:
         "_pc_wheel = _pc_policy.wheel",
         "if _pc_wheel.loop is not (_pc_loop := _pc_aio.running_loop()): "
         "_pc_wheel = _pc_policy.wheel = _pc_aio.find_wheel(_pc_loop, _pc_limit)",
-        "if (_pc_task := _pc_aio.current_task(_pc_loop)) in _pc_wheel.armed: " + slow,
-        "_pc_entry = (_pc_due, _pc_task.cancelling())",
+        "_pc_armed = _pc_wheel.armed",
+        "if (_pc_task := _pc_aio.current_task(_pc_loop)) in _pc_armed "
+        "or _pc_task.cancelling(): " + slow,
     ]
 
 
@@ -200,23 +181,19 @@ def _arm(features: Features) -> list[str]:
             publish += " if _pc_own < _pc_outer else None"
         lines += [own, publish]
     if features.timer:
-        lines.append("_pc_wheel.armed[_pc_task] = _pc_entry")
+        lines.append("_pc_armed[_pc_task] = _pc_due")
     return lines
-
-
-def _armed(features: Features) -> str:
-    return "_pc_wheel, _pc_task, _pc_entry" if features.timer else "None, None, None"
 
 
 def _failed(features: Features) -> list[str]:
-    lines: list[str] = []
-    timer = ", " + _armed(features) if features.is_async else ""
-    token = ", _pc_token" if features.budget else ""
-    lines.append(
-        "  _pc_attempt = _pc_failed(_pc_policy, _pc_caught, _pc_episode, "
-        f"{_start(features)}{timer}{token})"
-    )
-    return lines
+    arguments = f"_pc_policy, _pc_caught, _pc_episode, {_start(features)}"
+    if features.timer:
+        arguments += ", _pc_armed, _pc_task"
+    elif features.is_async:
+        arguments += ", None, None"
+    if features.budget:
+        arguments += ", _pc_token"
+    return [f"  _pc_attempt = _pc_failed({arguments})"]
 
 
 def _returned(features: Features) -> list[str]:
@@ -225,33 +202,27 @@ def _returned(features: Features) -> list[str]:
         reset = "_pc_reset_deadline(_pc_token)"
         if features.inherits:
             reset = "if _pc_token is not None: " + reset
-        lines.append("  " + reset)
-    judge = (
-        f"_pc_judged(_pc_policy, _pc_result, _pc_episode, {_start(features)}, %s)"
-    )
+        lines.append(reset)
+    end = [*_leave(features), "return _pc_result"]
+    if features.judges:
+        end = [
+            "if _pc_type(_pc_result) in _pc_plain:",
+            *("  " + line for line in end),
+            f"if (_pc_attempt := {_judge(features, 'None')}) is None:",
+            *("  " + line for line in end),
+        ]
     if features.timer:
-        lines += [
-            "  if (_pc_popped := _pc_wheel.armed.pop(_pc_task, None)) is not _pc_entry:",
-            f"    _pc_attempt = {judge % '_pc_popped'}",
-            "  else:",
-            "    _pc_attempt = None",
+        end = [
+            "if _pc_armed[_pc_task] is _pc_due:",
+            "  del _pc_armed[_pc_task]",
+            *("  " + line for line in end),
+            "else:",
+            f"  _pc_attempt = {_judge(features, '_pc_armed.pop(_pc_task)')}",
         ]
-        if features.judges:
-            lines += [
-                "    if _pc_type(_pc_result) not in _pc_plain:",
-                f"      _pc_attempt = {judge % 'None'}",
-            ]
-    elif features.judges:
-        lines += [
-            "  _pc_attempt = None",
-            "  if _pc_type(_pc_result) not in _pc_plain:",
-            f"    _pc_attempt = {judge % 'None'}",
-        ]
-    if not features.timer and not features.judges:
-        lines += ["  " + line for line in _leave(features)]
-        lines.append("  return _pc_result")
-        return lines
-    lines.append("  if _pc_attempt is None:")
-    lines += ["    " + line for line in _leave(features)]
-    lines.append("    return _pc_result")
-    return lines
+    return ["  " + line for line in [*lines, *end]]
+
+
+def _judge(features: Features, popped: str) -> str:
+    arguments = f"_pc_policy, _pc_result, _pc_episode, {_start(features)}, {popped}"
+    name = "_pc_judged" if features.is_async else "_pc_judged_sync"
+    return f"{name}({arguments})"

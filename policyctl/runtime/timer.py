@@ -18,9 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task, TimerHandle
 
-    Armed = tuple[float, int]
-    """Deadline, and the task's cancel count at entry."""
-
 POLL = 0.002
 """Seconds between looks at a clock that was swapped for a test's."""
 
@@ -128,7 +125,9 @@ class Wheel:
 
     Attributes:
         loop: the event loop while a look is scheduled there, else None.
-        armed: what is running, in the order of the deadlines; a ``Limit`` has fired.
+        armed: deadlines of what is running, in their order; a ``Limit`` has fired. A
+            task that was being cancelled already, or that is in here, uses a ``Limit``
+            of its own instead.
     """
 
     __slots__ = ("_late", "_limit", "armed", "loop")
@@ -137,7 +136,7 @@ class Wheel:
         self._limit = limit
         self._late = lateness(limit) * 0.5
         self.loop: AbstractEventLoop | None = None
-        self.armed: dict[Task[Any], Armed | Limit] = {}
+        self.armed: dict[Task[Any], float | Limit] = {}
 
     def start(self, loop: AbstractEventLoop) -> None:
         """Schedule the first look; everything is armed later than now."""
@@ -152,17 +151,17 @@ class Wheel:
         loop, now, armed = self.loop, CLOCK.now(), self.armed
         if loop is None:
             return
-        due: list[tuple[Task[Any], Armed]] = []
+        due: list[tuple[Task[Any], float]] = []
         wait = self._limit
         for task, entry in armed.items():
             if isinstance(entry, Limit):
                 continue
-            if entry[0] > now:
-                wait = entry[0] - now
+            if entry > now:
+                wait = entry - now
                 break
             due.append((task, entry))
-        for task, (deadline, cancels) in due:
-            limit = Limit(loop, task, cancels, self._limit, deadline)
+        for task, deadline in due:
+            limit = Limit(loop, task, 0, self._limit, deadline)
             armed[task] = limit
             limit.fire()
         if armed:

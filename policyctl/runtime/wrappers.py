@@ -12,6 +12,7 @@ from policyctl.runtime.signatures import (
     CO_ASYNC_GENERATOR,
     CO_GENERATOR,
     PACKED,
+    PREFIX,
     Shape,
     flags_of,
     is_async,
@@ -28,6 +29,27 @@ if TYPE_CHECKING:
 
 _COPIED = ("__module__", "__name__", "__qualname__", "__doc__", "__type_params__")
 _MOST_SOURCES = 4096
+
+_GLOBALS: dict[str, Any] = {
+    f"{PREFIX}{name}": value
+    for name, value in {
+        "clock": CLOCK,
+        "aio": AIO,
+        "deadline": DEADLINE.get,
+        "set_deadline": DEADLINE.set,
+        "reset_deadline": DEADLINE.reset,
+        "run": run_sync.run,
+        "refuse": fast.refuse,
+        "failed": fast.failed,
+        "judged": fast.judged,
+        "judged_sync": fast.judged_sync,
+        "leave": fast.leave,
+        "plain": fast.PLAIN,
+        "type": type,
+        "BaseException": BaseException,
+        "UNUSUAL": UNUSUAL,
+    }.items()
+}
 
 _compiled: dict[str, Callable[..., Any]] = {}
 
@@ -46,7 +68,8 @@ def decorate(policy: Policy, fn: Any) -> Any:
 
 def packed_call(policy: Policy, asynchronous: bool) -> Callable[..., Any]:
     """The guarded form of ``lambda fn, args, kwargs: fn(*args, **kwargs)``."""
-    return _make(policy, PACKED, asynchronous, None)
+    wrapper: Callable[..., Any] = _make(policy, PACKED, asynchronous, None)
+    return wrapper
 
 
 def _make(policy: Policy, shape: Shape, asynchronous: bool, fn: Any) -> Any:
@@ -57,33 +80,13 @@ def _make(policy: Policy, shape: Shape, asynchronous: bool, fn: Any) -> Any:
         if len(_compiled) >= _MOST_SOURCES:
             _compiled.clear()
         make = _compiled[text] = _compile(text)
+    limits = policy.wheel_limit, _need(policy, features), policy.budget_total
     first = () if fn is None else (fn,)
-    return make(
-        *first,
-        policy,
-        policy.gate,
-        CLOCK,
-        AIO,
-        DEADLINE.get,
-        DEADLINE.set,
-        DEADLINE.reset,
-        run_sync.run,
-        fast.refuse,
-        fast.failed,
-        fast.judged if asynchronous else fast.judged_sync,
-        fast.leave,
-        fast.PLAIN,
-        policy.wheel_limit,
-        _need(policy, features),
-        policy.budget_total,
-        type,
-        BaseException,
-        UNUSUAL,
-    )
+    return make(*first, policy, policy.gate, *limits)
 
 
 def _compile(text: str) -> Callable[..., Any]:
-    namespace: dict[str, Any] = {"__name__": "policyctl.runtime.guarded"}
+    namespace: dict[str, Any] = {"__name__": "policyctl.runtime.guarded", **_GLOBALS}
     exec(compile(text, "<policyctl guard>", "exec"), namespace)
     make: Callable[..., Any] = namespace["make"]
     return make
@@ -92,7 +95,9 @@ def _compile(text: str) -> Callable[..., Any]:
 def features_of(policy: Policy, asynchronous: bool) -> Features:
     """What a wrapper for this policy has to do."""
     slow = policy.argument is not None or (
-        not asynchronous and policy.attempt_limit is not None
+        policy.minimum > policy.wheel_limit
+        if asynchronous
+        else policy.attempt_limit is not None
     )
     features = Features(asynchronous, slow, not HAS_GIL)
     features.timer = asynchronous and policy.wheel_limit != float("inf")
