@@ -30,7 +30,6 @@ def run(arguments: list[str]) -> int:
         code = _invoke(arguments)
         console.flush()
     except KeyboardInterrupt:
-        console.error("interrupted")
         code = INTERRUPTED
     except Exception as error:
         code = _fail(console, error)
