@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from policyctl.diagnostics import Related, Span
 from policyctl.resolve.policy import Call, Operation, Origin, Queue, Service
-from policyctl.source.nodes import Document
+from policyctl.source.nodes import Document, NodePath
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,13 @@ class Place:
                 return written
         return self.span
 
+    def _node_path(self, at: str) -> NodePath:
+        parts = (*self.path.split(".")[1:], *at.split("."))
+        return tuple(int(part) if part.isdigit() else part for part in parts)
+
     def _written(self, at: str) -> Span | None:
         """The span of ``at`` in the document itself, if it is written there."""
-        parts = (*self.path.split(".")[1:], *at.split("."))
-        path = tuple(int(part) if part.isdigit() else part for part in parts)
+        path = self._node_path(at)
         if sum(1 for _ in self.document.walk(path)) < len(path):
             return None
         return self.document.locate(path)
@@ -89,8 +92,7 @@ class Place:
         origin = self.origins.get(at)
         if origin is None or origin.span is None:
             return False
-        written = self._written(at)
-        return written is None or written.start != origin.span.start
+        return self.document.locate(self._node_path(at)).start != origin.span.start
 
 
 def _upwards(path: str) -> Iterator[str]:

@@ -61,9 +61,8 @@ def unknown_patterns(patterns: Iterable[str]) -> list[tuple[str, str | None]]:
 def nearest(text: str) -> str | None:
     """The code or name of a rule that is most like ``text``, or None."""
     words = [word for rule in all_rules() for word in (rule.code, rule.name)]
+    for word in words:
+        if word.lower() == text.lower():
+            return word
     found = get_close_matches(text, words, 1, 0.6)
-    return (
-        found[0]
-        if found
-        else next((word for word in words if word.lower() == text.lower()), None)
-    )
+    return found[0] if found else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
+from textwrap import dedent, indent
 
 from policyctl.diagnostics import Diagnostic, Severity
 from policyctl.lint.engine import LintResult, LintSettings, lint
@@ -13,6 +14,19 @@ from policyctl.resolve.project import InputFile, Inputs, load_project
 
 TODAY = date(2026, 6, 1)
 """The day that suppressions are measured against, unless a test says otherwise."""
+
+
+def operation_yaml(settings: str, service: str = "") -> str:
+    """A document of one operation, ``payment_api.charge``, with these settings.
+
+    ``service`` holds further keys of the document. Settings begin on line 6 if it is
+    empty, and in column 5.
+    """
+    head = "version: 1\nservice: payment_api\nowner: payments-team\n"
+    keys = dedent(service).strip("\n")
+    body = indent(dedent(settings).strip("\n"), "    ")
+    middle = f"{keys}\n" if keys else ""
+    return f"{head}{middle}operations:\n  charge:\n{body}\n"
 
 
 def load_yaml(text: str, files: Mapping[str, str] | None = None) -> Project:

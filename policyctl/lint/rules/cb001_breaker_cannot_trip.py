@@ -19,8 +19,7 @@ class BreakerCannotTrip(Rule):
         The breaker opens on `failure_ratio` or `slow_call` over a rolling time window,
         and one client process makes fewer attempts in that window than `minimum_calls`.
         It is a warning where only retries of failing calls reach the minimum, or where
-        `failure_threshold` can still open it. A ratio of 0 and a `minimum_calls` of 0
-        are errors: the breaker then opens without a failure.
+        `failure_threshold` can still open it.
 
     Why:
         Below its minimum a breaker ignores even 100 % failures. Each process counts for
@@ -76,11 +75,6 @@ class BreakerCannotTrip(Rule):
         breaker = site.policy.circuit_breaker
         if breaker is None or breaker.mode == "disabled":
             return
-        degenerate = _degenerate(breaker)
-        if degenerate is not None:
-            key, message, help = degenerate
-            yield self.finding(site.place, f"circuit_breaker.{key}", message, help=help)
-            return
         window = breaker.window.seconds
         ratios = breaker.failure_ratio is not None or breaker.slow_call is not None
         if window is None or not ratios:
@@ -121,20 +115,6 @@ class BreakerCannotTrip(Rule):
             help=_help(seen, need, rate),
             also=(("circuit_breaker.window.seconds", "the window"),),
         )
-
-
-def _degenerate(breaker: CircuitBreaker) -> tuple[str, str, str] | None:
-    """Numbers with which the breaker opens without cause."""
-    if breaker.failure_ratio == 0:
-        text = "failure_ratio 0% is reached without a failure"
-        return "failure_ratio", text, "set failure_ratio: 50%"
-    if breaker.slow_call is not None and breaker.slow_call.ratio == 0:
-        text = "slow_call.ratio 0% is reached without a slow call"
-        return "slow_call.ratio", text, "set slow_call.ratio: 50%"
-    if breaker.minimum_calls == 0:
-        text = "minimum_calls 0 lets the ratio of an empty window decide"
-        return "minimum_calls", text, "set minimum_calls: 20"
-    return None
 
 
 def _attempts(policy: Operation) -> int:

@@ -16,7 +16,7 @@ class RetryOfPermanentFailures(Rule):
 
     What:
         `retry_on` names `Exception` or another class that covers everything, a programming
-        error, a denied permission or a cancellation; or `retry_on_status` covers 400,
+        error or a denied permission; or `retry_on_status` covers 400,
         401, 403, 404, 405, 409, 410, 413 or 422, the gRPC codes INVALID_ARGUMENT,
         NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, UNAUTHENTICATED,
         FAILED_PRECONDITION, OUT_OF_RANGE, UNIMPLEMENTED or CANCELLED, or an SQLSTATE
@@ -103,12 +103,8 @@ _PERMANENT = (
     SyntaxError,
     TypeError,
     ZeroDivisionError,
-    KeyboardInterrupt,
-    SystemExit,
-    GeneratorExit,
     *_DOUBTFUL,
 )
-_CANCELLED = ("asyncio:CancelledError", "concurrent.futures:CancelledError")
 
 
 def _everything(retry: Retry) -> list[str]:
@@ -122,7 +118,7 @@ def _permanent(retry: Retry) -> list[str]:
         known = outcomes.builtin(name)
         if known in never:
             continue
-        if name in _CANCELLED or (known and issubclass(known, _PERMANENT)):
+        if known and issubclass(known, _PERMANENT):
             found.append(outcomes.plain(name))
     return found
 

@@ -1,0 +1,105 @@
+"""CB007: a circuit that does not close again."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, operation_yaml, run_yaml
+
+HEAD = "transport: http\nidempotent: true\n"
+
+
+def policy(facts: str, breaker: str = "{}", attempt: str = "2s") -> str:
+    """An operation with these facts and this breaker."""
+    return operation_yaml(
+        f"{HEAD}facts: {facts}\nattempt_timeout: {attempt}\ncircuit_breaker: {breaker}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wait", "attempt", "key"),
+    [
+        ("800ms", "2s", None),
+        ("799ms", "2s", "circuit_breaker.half_open_max_wait"),
+        ("1m", "800ms", None),
+        ("1m", "799ms", "attempt_timeout.total"),
+    ],
+)
+def test_probes_need_the_median_latency(
+    wait: str, attempt: str, key: str | None
+) -> None:
+    """A probe as long as the median will do; the shorter limit is the place."""
+    text = policy("{latency: {p50: 800ms}}", f"{{half_open_max_wait: {wait}}}", attempt)
+    found = lint_yaml(text, "CB007")
+    assert [d.policy_path for d in found] == (
+        [f"payment_api.operations.charge.{key}"] if key else []
+    )
+    if found:
+        assert found[0].severity is Severity.ERROR
+        assert found[0].message == (
+            "a probe may last 799ms, below the median latency of 800ms: "
+            "more than half of all probes fail although the callee is well"
+        )
+        assert found[0].help == "let a probe last 2.4s (3 x p50)"
+
+
+@pytest.mark.parametrize(
+    ("rate", "need", "count"),
+    [("0.005/s", 3, 0), ("0.005/s", 4, 1), ("12/h", 2, 0), ("11/h", 2, 1)],
+)
+def test_closing_may_take_ten_minutes(rate: str, need: int, count: int) -> None:
+    """3 probes at 1 in 200 s take exactly 10 minutes; a fourth is too much."""
+    text = policy(f"{{rate: {rate}, callers: 1}}", f"{{success_threshold: {need}}}")
+    found = lint_yaml(text, "CB007")
+    assert [d.severity for d in found] == [Severity.WARNING] * count
+
+
+def test_message_and_advice_for_thin_traffic() -> None:
+    """5 probes at 0.006/s take 13 min 53 s; 3 fit into 10 minutes."""
+    text = policy("{rate: 0.06/s, callers: 10}", "{success_threshold: 5}")
+    (found,) = lint_yaml(text, "CB007")
+    assert found.message == (
+        "5 good probes at 0.006/s per process take 13m53.333s > 10m: "
+        "the circuit stays half-open for that long"
+    )
+    assert found.help == "set success_threshold: 3"
+
+
+def test_where_one_probe_takes_too_long() -> None:
+    """With fewer than one call in 10 minutes only sharing the breaker helps."""
+    text = policy("{rate: 1/h, callers: 1}", "{success_threshold: 1}")
+    (found,) = lint_yaml(text, "CB007")
+    assert found.help == "share the breaker: scope: service, or store: redis"
+
+
+def test_missing_facts_are_named() -> None:
+    """Both clauses say what they lack."""
+    text = operation_yaml(f"{HEAD}circuit_breaker: {{}}")
+    result = run_yaml(text, "CB007")
+    assert result.diagnostics == ()
+    assert [skip.fact.partition("facts.")[2] for skip in result.coverage.skipped] == [
+        "callers",
+        "latency.p50",
+        "rate",
+    ]
+
+
+def test_disabled_breakers_and_no_breakers() -> None:
+    """Nothing has to close where nothing opens."""
+    facts = "{rate: 1/h, callers: 1, latency: {p50: 5s}}"
+    assert lint_yaml(policy(facts, "{mode: disabled}"), "CB007") == []
+    assert lint_yaml(operation_yaml(f"{HEAD}facts: {facts}"), "CB007") == []
+
+
+def test_limit_of_a_preset_is_shown_there() -> None:
+    """An inherited probe limit is a related place."""
+    preset = (
+        "version: 1\npreset: quick\ndefaults:\n"
+        "  circuit_breaker: {half_open_max_wait: 500ms}\n"
+    )
+    text = operation_yaml(
+        f"{HEAD}facts: {{latency: {{p50: 1s}}}}", service="extends: [quick]"
+    )
+    (found,) = lint_yaml(text, "CB007", files={"quick.yaml": preset})
+    assert str(found.related[0].span) == "quick.yaml:4:41"

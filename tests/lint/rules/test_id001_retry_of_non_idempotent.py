@@ -1,0 +1,116 @@
+"""ID001: attempts that may do the work twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, operation_yaml
+
+HTTP = "transport: http\n"
+
+
+@pytest.mark.parametrize(
+    ("retry", "entries"),
+    [
+        ("{retry_on: [not_sent, timeout]}", "timeout"),
+        ("{retry_on: [connection_lost, timeout]}", "connection_lost and timeout"),
+        ("{retry_on: [ConnectionResetError]}", "ConnectionResetError"),
+        ("{retry_on: [not_sent], retry_on_status: [503]}", "503"),
+        ('{retry_on: [not_sent], retry_on_status: [429, "502-504"]}', "502-504"),
+        ("{retry_if_result: my_app.rules:looks_wrong}", "retry_if_result"),
+        ("{retry_if: my_app.rules:transient}", "retry_if"),
+    ],
+)
+def test_outcomes_that_may_have_succeeded(retry: str, entries: str) -> None:
+    """Each entry after which the callee may have done the work is named."""
+    text = operation_yaml(f"{HTTP}idempotent: false\nretry: {retry}")
+    (found,) = lint_yaml(text, "ID001")
+    assert found.severity is Severity.ERROR
+    assert found.message == (
+        "payment_api.charge is not idempotent, and is tried up to 3 times after "
+        f"{entries}, when the first may have succeeded"
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "idempotent: true\nretry: {retry_on: [timeout]}",
+        "idempotent: false\nretry: {}",
+        "retry: {retry_on: [not_sent]}",
+        "retry: {retry_on: [not_sent, ConnectionRefusedError]}",
+        "retry: {retry_on: [not_sent], retry_on_status: [429]}",
+        "retry: {max_attempts: 1, retry_on: [timeout]}",
+        "retry: {retry_on: [not_sent, timeout], never_retry_on: [timeout]}",
+        (
+            "retry: {retry_on: [timeout]}\n"
+            "idempotency: {key: [order_id], forward: {header: Idempotency-Key}}"
+        ),
+        "idempotent: false",
+    ],
+)
+def test_safe_forms(settings: str) -> None:
+    """Idempotent, never sent, refused, tried once, or with a key that is forwarded."""
+    assert lint_yaml(operation_yaml(HTTP + settings), "ID001") == []
+
+
+def test_a_key_that_stays_here_does_not_help() -> None:
+    """Without forward the callee sees two requests, and the help says so."""
+    text = operation_yaml(
+        f"{HTTP}idempotent: false\nretry: {{retry_on: [timeout]}}\n"
+        "idempotency: {key: [order_id]}"
+    )
+    (found,) = lint_yaml(text, "ID001")
+    assert found.help is not None
+    assert found.help.startswith("add idempotency.forward: {header: Idempotency-Key}")
+
+
+@pytest.mark.parametrize(
+    ("name", "severity"),
+    [
+        ("charge", Severity.ERROR),
+        ("create_order", Severity.ERROR),
+        ("compute", Severity.ERROR),
+        ("getaway", Severity.ERROR),
+        ("get", Severity.WARNING),
+        ("get_quote", Severity.WARNING),
+        ("list_orders", Severity.WARNING),
+        ("put_order", Severity.WARNING),
+        ("delete_order", Severity.WARNING),
+    ],
+)
+def test_unstated_nature_is_judged_by_the_name(name: str, severity: Severity) -> None:
+    """Reads and full replacements are warnings, everything else is an error."""
+    text = operation_yaml(f"{HTTP}retry: {{retry_on: [timeout]}}")
+    (found,) = lint_yaml(text.replace("  charge:", f"  {name}:"), "ID001")
+    assert found.severity is severity
+    assert f"payment_api.{name} is not stated to be idempotent" in found.message
+
+
+def test_stated_nature_wins_over_the_name() -> None:
+    """idempotent: false on a get is an error."""
+    text = operation_yaml(f"{HTTP}idempotent: false\nretry: {{retry_on: [timeout]}}")
+    (found,) = lint_yaml(text.replace("  charge:", "  get_quote:"), "ID001")
+    assert found.severity is Severity.ERROR
+    assert (found.related[0].span.line, found.related[0].message) == (7, "stated here")
+
+
+def test_place_is_the_list_that_decides() -> None:
+    """The finding points at retry_on, retry_on_status or the predicate."""
+    head = f"{HTTP}idempotent: false\n"
+    for retry, line in (
+        ("retry:\n  retry_on: [timeout]", 9),
+        ("retry:\n  retry_on: [not_sent]\n  retry_on_status: [503]", 10),
+        ("retry:\n  retry_on: [not_sent]\n  retry_if: a.b:c", 10),
+    ):
+        (found,) = lint_yaml(operation_yaml(head + retry), "ID001")
+        assert found.span.line == line
+
+
+def test_list_of_a_preset_is_shown_there() -> None:
+    """An inherited list is a related place."""
+    preset = "version: 1\npreset: eager\ndefaults:\n  retry: {retry_on: [timeout]}\n"
+    text = operation_yaml(HTTP, service="extends: [eager]")
+    (found,) = lint_yaml(text, "ID001", files={"eager.yaml": preset})
+    assert str(found.related[0].span) == "eager.yaml:4:21"

@@ -1,0 +1,90 @@
+"""RT003: retries without any wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, operation_yaml
+
+HEAD = "transport: http\nidempotent: true\n"
+
+
+@pytest.mark.parametrize(
+    ("retry", "severity", "message"),
+    [
+        (
+            "{max_attempts: 2, backoff: {initial: 0s}}",
+            Severity.WARNING,
+            "backoff.initial is 0s: the only retry of payment_api.charge follows at once",
+        ),
+        (
+            "{max_attempts: 3, backoff: {initial: 0s}}",
+            Severity.ERROR,
+            "backoff.initial is 0s: all 2 retries of payment_api.charge follow at once",
+        ),
+    ],
+)
+def test_no_wait_at_all(retry: str, severity: Severity, message: str) -> None:
+    """One immediate retry is a warning, more are an error."""
+    (found,) = lint_yaml(operation_yaml(f"{HEAD}retry: {retry}"), "RT003")
+    assert (found.severity, found.message) == (severity, message)
+    assert found.policy_path.endswith("retry.backoff.initial")
+
+
+@pytest.mark.parametrize(
+    "retry",
+    [
+        "{max_attempts: 1, backoff: {initial: 0s}}",
+        "{max_attempts: 3, backoff: {initial: 1us}}",
+        "{max_attempts: 3}",
+    ],
+)
+def test_any_wait_or_no_retry_is_left_alone(retry: str) -> None:
+    """The smallest wait is a wait, and one attempt needs none."""
+    assert lint_yaml(operation_yaml(f"{HEAD}retry: {retry}"), "RT003") == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ("", "{initial: 25ms, multiplier: 2, max: 250ms, jitter: full}"),
+        (
+            "facts: {latency: {p50: 80ms}}",
+            "{initial: 80ms, multiplier: 2, max: 800ms, jitter: full}",
+        ),
+        (
+            "facts: {latency: {p50: 10ms}}",
+            "{initial: 25ms, multiplier: 2, max: 250ms, jitter: full}",
+        ),
+    ],
+)
+def test_help_begins_with_the_median_latency(facts: str, expected: str) -> None:
+    """The suggested wait is the larger of 25 ms and the median."""
+    text = operation_yaml(
+        f"{HEAD}retry: {{max_attempts: 3, backoff: {{initial: 0s}}}}\n{facts}"
+    )
+    (found,) = lint_yaml(text, "RT003")
+    assert found.help == f"set backoff: {expected}"
+
+
+def test_unlimited_immediate_retries_are_an_error() -> None:
+    """A control loop without a wait is reported too."""
+    text = operation_yaml(
+        f"{HEAD}retry: {{max_attempts: unlimited, backoff: {{initial: 0s}}}}",
+        service="class: control_loop",
+    )
+    (found,) = lint_yaml(text, "RT003")
+    assert found.severity is Severity.ERROR
+    assert "all retries of payment_api.charge follow at once" in found.message
+
+
+def test_wait_of_a_preset_is_shown_there() -> None:
+    """An inherited wait of 0 s is a related place."""
+    preset = (
+        "version: 1\npreset: eager\ndefaults:\n"
+        "  retry: {max_attempts: 2, backoff: {initial: 0s}}\n"
+    )
+    text = operation_yaml(HEAD, service="extends: [eager]")
+    (found,) = lint_yaml(text, "RT003", files={"eager.yaml": preset})
+    assert str(found.related[0].span) == "eager.yaml:4:47"

@@ -1,0 +1,120 @@
+"""RT005: back-off that grows past all use."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, operation_yaml
+
+HEAD = "transport: http\nidempotent: true\n"
+
+
+def policy(backoff: str, attempts: int | str = 3, budget: str | None = "10s") -> str:
+    """An operation with this back-off."""
+    total = "" if budget is None else f"budget: {budget}\n"
+    return operation_yaml(
+        f"{HEAD}{total}retry: {{max_attempts: {attempts}, backoff: {backoff}}}"
+    )
+
+
+def test_the_example_of_the_catalogue() -> None:
+    """1 + 3 + 9 + … + 729 s = 1093 s: nothing caps eight attempts at factor 3."""
+    text = policy("{initial: 1s, multiplier: 3, max: off}", 8, None)
+    (found,) = lint_yaml(text, "RT005")
+    assert found.severity is Severity.WARNING
+    assert found.message == (
+        "nothing caps the back-off: the wait before the last of 7 retries is 12m9s, "
+        "all waits together 18m13s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("backoff", "attempts", "budget", "count"),
+    [
+        ("{initial: 15s, multiplier: 2, max: off}", 3, None, 0),
+        ("{initial: 15001ms, multiplier: 2, max: off}", 3, None, 1),
+        ("{initial: 20s, multiplier: 2, max: off}", 3, "40s", 0),
+        ("{initial: 20001ms, multiplier: 2, max: off}", 3, "40s", 2),
+        ("{initial: 1s, multiplier: 1, max: off}", 1000, None, 0),
+    ],
+)
+def test_uncapped_growth(
+    backoff: str, attempts: int, budget: str | None, count: int
+) -> None:
+    """The last wait may be up to 30 s or the budget, whichever is larger."""
+    text = policy(backoff, attempts, budget)
+    assert len(lint_yaml(text, "RT005")) == count
+
+
+@pytest.mark.parametrize(("cap", "count"), [("10s", 0), ("10001ms", 1)])
+def test_stated_cap_over_the_budget(cap: str, count: int) -> None:
+    """A cap as long as the budget is allowed, a longer one can never be waited for."""
+    found = lint_yaml(policy(f"{{initial: 1s, max: {cap}}}"), "RT005")
+    assert len(found) == count
+
+
+def test_default_cap_is_no_finding() -> None:
+    """The built-in cap of 5 s over a budget of 3 s is nobody's mistake."""
+    assert lint_yaml(policy("{initial: 100ms}", 3, "3s"), "RT005") == []
+
+
+def test_default_cap_counts_when_waits_reach_past_the_budget() -> None:
+    """0.4 s to 5 s in six retries: the last wait of 5 s is over the budget of 4 s."""
+    (found,) = lint_yaml(policy("{initial: 400ms}", 7, "4s"), "RT005")
+    assert found.message == "max 5s > budget 4s: no wait can be that long"
+    assert found.help == "set max: 1s"
+
+
+@pytest.mark.parametrize(("initial", "count"), [("5s", 0), ("5001ms", 1)])
+def test_first_wait_against_half_of_the_budget(initial: str, count: int) -> None:
+    """Half of the budget is allowed for the first wait."""
+    found = lint_yaml(policy(f"{{initial: {initial}, max: 10s}}"), "RT005")
+    assert len(found) == count
+    if found:
+        assert found[0].message == (
+            "the first wait of 5.001s is over half of the budget of 10s"
+        )
+
+
+def test_unlimited_retries_need_a_cap() -> None:
+    """A control loop that doubles without a cap grows without end."""
+    text = operation_yaml(
+        f"{HEAD}retry: {{max_attempts: unlimited, backoff: {{max: off}}}}",
+        service="class: control_loop",
+    )
+    (found,) = lint_yaml(text, "RT005")
+    assert found.message == "nothing caps the back-off: it grows without end"
+    assert found.help == "set max: 30s"
+
+
+@pytest.mark.parametrize(
+    ("redelivery", "max_age", "keys"),
+    [
+        ("{initial: 5s, max: 5m}", "1h", []),
+        ("{initial: 5s, max: 2h}", "1h", ["redelivery.max"]),
+        ("{initial: 31m, max: 1h}", "1h", ["redelivery.initial"]),
+        ("{initial: 20m, multiplier: 4, max: off}", "1h", ["redelivery.max"]),
+        ("{initial: 5s, max: 2h}", None, []),
+    ],
+)
+def test_redelivery_is_measured_against_the_age_limit(
+    redelivery: str, max_age: str | None, keys: list[str]
+) -> None:
+    """Waits between deliveries must end before the item does."""
+    age = f"    max_age: {max_age}\n" if max_age else ""
+    text = (
+        "version: 1\nservice: worker\nowner: w\nqueues:\n  jobs:\n    store: sqlite\n"
+        f"    path: jobs.db\n    max_size: 10\n{age}    redelivery: {redelivery}\n"
+    )
+    found = lint_yaml(text, "RT005")
+    assert [d.policy_path for d in found] == [f"worker.queues.jobs.{k}" for k in keys]
+
+
+def test_cap_of_a_preset_is_shown_there() -> None:
+    """An inherited cap counts as stated, and the preset is a related place."""
+    preset = "version: 1\npreset: slow\ndefaults:\n  retry:\n    backoff: {max: 1m}\n"
+    text = operation_yaml(f"{HEAD}budget: 10s", service="extends: [slow]")
+    (found,) = lint_yaml(text, "RT005", files={"slow.yaml": preset})
+    assert found.severity is Severity.WARNING
+    assert str(found.related[0].span) == "slow.yaml:5:20"

@@ -1,0 +1,136 @@
+"""TB004: attempts that the budget leaves no time for."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, operation_yaml
+
+HEAD = "transport: http\nidempotent: true\n"
+
+
+def policy(attempt: str, budget: str, retry: str, more: str = "") -> str:
+    """An operation with these numbers."""
+    return operation_yaml(
+        f"{HEAD}attempt_timeout: {attempt}\nbudget: {budget}\nretry: {retry}\n{more}"
+    )
+
+
+def test_the_example_of_the_catalogue() -> None:
+    """4 x 10 s + 2 s + 4 s + 8 s = 54 s against 30 s: 2 complete, 3 start."""
+    text = policy("10s", "30s", "{max_attempts: 4, backoff: {initial: 2s, max: 10s}}")
+    (found,) = lint_yaml(text, "TB004")
+    assert found.severity is Severity.WARNING
+    assert found.message == (
+        "worst case 54s > 30s: only 2 of 4 attempts can complete, 3 can start"
+    )
+    assert found.help == "set max_attempts: 2, or set attempt_timeout: 4s or less"
+    assert (found.span.line, found.span.column) == (10, 27)
+    assert [related.span.line for related in found.related] == [9, 8]
+
+
+@pytest.mark.parametrize(
+    ("budget", "count"),
+    [("9600ms", 0), ("9599ms", 1), ("12s", 0)],
+)
+def test_equality_fits(budget: str, count: int) -> None:
+    """3 x 3 s + 0.2 s + 0.4 s = 9.6 s fits into exactly 9.6 s."""
+    text = policy("3s", budget, "{max_attempts: 3, backoff: {initial: 200ms, max: 1s}}")
+    assert len(lint_yaml(text, "TB004")) == count
+
+
+def test_fewer_than_two_full_attempts_is_an_error() -> None:
+    """2 x 2 s + 0.1 s = 4.1 s against 4 s: one attempt completes."""
+    (found,) = lint_yaml(policy("2s", "4s", "{max_attempts: 2}"), "TB004")
+    assert found.severity is Severity.ERROR
+    assert found.message == (
+        "worst case 4.1s > 4s: only 1 of 2 attempts can complete, 2 can start"
+    )
+    assert found.help == "set max_attempts: 1, or set attempt_timeout: 1.9s or less"
+
+
+def test_local_waits_count_for_each_attempt() -> None:
+    """3 x (1 s + 0.5 s + 0.5 s) + 0.3 s = 6.3 s against 6 s."""
+    waits = (
+        "bulkhead: {max_concurrent: 2, max_wait: 500ms}\n"
+        "rate_limit: {rate: 10/s, max_wait: 500ms}"
+    )
+    (found,) = lint_yaml(policy("1s", "6s", "{max_attempts: 3}", waits), "TB004")
+    assert found.message == (
+        "worst case 6.3s > 6s: only 2 of 3 attempts can complete, 3 can start"
+    )
+    assert lint_yaml(policy("1s", "6300ms", "{max_attempts: 3}", waits), "TB004") == []
+
+
+@pytest.mark.parametrize(
+    ("jitter", "worst"),
+    [
+        ("none", "3.6s"),
+        ("full", "3.6s"),
+        ("equal", "3.6s"),
+        ("0.5", "3.9s"),
+        ("decorrelated", "5.4s"),
+    ],
+)
+def test_longest_waits_for_each_jitter(jitter: str, worst: str) -> None:
+    """3 x 1 s plus 0.2 s + 0.4 s; +50 % of it; or 0.6 s + 1.8 s (decorrelated)."""
+    retry = f"{{max_attempts: 3, backoff: {{initial: 200ms, jitter: {jitter}}}}}"
+    (found,) = lint_yaml(policy("1s", "3500ms", retry), "TB004")
+    assert found.message.startswith(f"worst case {worst} > 3.5s")
+
+
+def test_budget_minimum_delays_no_attempt_that_cannot_run() -> None:
+    """The third attempt would start with 0.7 s left, below the minimum of 1 s."""
+    text = policy(
+        "1s", "{total: 3s, minimum: 1s}", "{max_attempts: 3, backoff: {jitter: none}}"
+    )
+    (found,) = lint_yaml(text, "TB004")
+    assert found.message == (
+        "worst case 3.3s > 3s: only 2 of 3 attempts can complete, 2 can start"
+    )
+
+
+def test_fast_failures_are_measured_as_such() -> None:
+    """Without timeouts in retry_on: 2 x 0.1 s + 0.3 s + 2 s = 2.5 s fits, 2.4 s not."""
+    facts = "facts: {latency: {p50: 100ms}}"
+    retry = "{max_attempts: 3, retry_on: [not_sent]}"
+    assert lint_yaml(policy("2s", "2500ms", retry, facts), "TB004") == []
+    assert len(lint_yaml(policy("2s", "2400ms", retry, facts), "TB004")) == 1
+
+
+def test_attempts_at_or_over_the_budget_are_left_to_tb003() -> None:
+    """One cause gives one finding."""
+    assert lint_yaml(policy("5s", "3s", "{max_attempts: 3}"), "TB004") == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "attempt_timeout: 2s\nretry: {max_attempts: 3}",
+        "budget: 2s\nretry: {max_attempts: 3}",
+        "attempt_timeout: 2s\nbudget: 3s",
+        "attempt_timeout: 2s\nbudget: 3s\nretry: {max_attempts: 1}",
+    ],
+)
+def test_needs_timeout_budget_and_retries(settings: str) -> None:
+    """Where one of the three is missing nothing can be said."""
+    assert lint_yaml(operation_yaml(HEAD + settings), "TB004") == []
+
+
+def test_retry_after_does_not_count() -> None:
+    """A long hint of the server ends the call, so it takes no attempt away."""
+    text = policy("1s", "4s", "{max_attempts: 3, retry_after: {max: 10s}}")
+    assert lint_yaml(text, "TB004") == []
+
+
+def test_attempts_of_a_preset_are_shown_there() -> None:
+    """Inherited attempts: the operation is the place, the preset is related."""
+    preset = "version: 1\npreset: many\ndefaults:\n  retry:\n    max_attempts: 9\n"
+    text = operation_yaml(
+        f"{HEAD}attempt_timeout: 1s\nbudget: 5s", service="extends: [many]"
+    )
+    (found,) = lint_yaml(text, "TB004", files={"many.yaml": preset})
+    assert (found.span.path, found.span.line) == ("policy.yaml", 6)
+    place = found.related[0].span
+    assert (place.path, place.line, place.column) == ("many.yaml", 5, 19)
