@@ -13,32 +13,64 @@ from typing import Any, Literal
 
 from policyctl.diagnostics import Span
 from policyctl.resolve.facts import (
-    AutoscaleFacts as AutoscaleFacts,
-)
-from policyctl.resolve.facts import (
-    CacheFacts as CacheFacts,
-)
-from policyctl.resolve.facts import (
-    Latency as Latency,
-)
-from policyctl.resolve.facts import (
-    LayerFacts as LayerFacts,
-)
-from policyctl.resolve.facts import (
-    OperationFacts as OperationFacts,
-)
-from policyctl.resolve.facts import (
-    PoolFacts as PoolFacts,
-)
-from policyctl.resolve.facts import (
-    ReconnectFacts as ReconnectFacts,
-)
-from policyctl.resolve.facts import (
-    ServiceFacts as ServiceFacts,
+    AutoscaleFacts,
+    CacheFacts,
+    Latency,
+    LayerFacts,
+    OperationFacts,
+    PoolFacts,
+    ReconnectFacts,
+    ServiceFacts,
 )
 from policyctl.source.nodes import Document
 
+__all__ = [
+    "AttemptTimeout",
+    "AutoscaleFacts",
+    "Backoff",
+    "Budget",
+    "BudgetHeader",
+    "Bulkhead",
+    "CacheFacts",
+    "Call",
+    "CircuitBreaker",
+    "Consume",
+    "Fallback",
+    "Forward",
+    "Hedge",
+    "Idempotency",
+    "Ignore",
+    "Inbound",
+    "InboundBudget",
+    "Jitter",
+    "Latency",
+    "LayerFacts",
+    "Operation",
+    "OperationFacts",
+    "Origin",
+    "OriginKind",
+    "PoolFacts",
+    "Project",
+    "Queue",
+    "RateLimit",
+    "ReconnectFacts",
+    "Recovery",
+    "Redelivery",
+    "Retry",
+    "RetryAfter",
+    "RetryBudget",
+    "Service",
+    "ServiceFacts",
+    "SlowCall",
+    "Telemetry",
+    "Upload",
+    "Window",
+]
+
 OriginKind = Literal["document", "preset", "environment", "default"]
+
+
+_NO_FACTS = OperationFacts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +316,7 @@ class Operation:
     transport: Literal["http", "grpc", "sql", "redis", "local"] | None = None
     target: str | None = None
     description: str | None = None
-    facts: OperationFacts = OperationFacts()
+    facts: OperationFacts = _NO_FACTS
     attempt_timeout: AttemptTimeout | None = None
     budget: Budget | None = None
     retry: Retry | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 
 from policyctl.diagnostics import Diagnostic
@@ -38,7 +38,7 @@ def load_project(inputs: Inputs) -> Loaded:
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def _collector_paused() -> Generator[None]:
     """Pause cyclic garbage collection.
 
     Loading makes objects by the million and hardly any garbage; looking through them
