@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,7 +44,9 @@ class Outcome:
     Attributes:
         folder: the output folder as shown to people.
         modules: how many services the package holds after this run's part of it.
-        findings: errors that stopped it, with the texts that they point into.
+        findings: errors that stopped it.
+        warnings: findings of validation that did not.
+        sources: the texts that both point into, by path.
         comparison: what is stale, of a run that writes nothing.
         written: what was written otherwise.
     """
@@ -52,7 +54,8 @@ class Outcome:
     folder: str
     modules: int = 0
     findings: tuple[Diagnostic, ...] = ()
-    sources: dict[str, Source] | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+    sources: Mapping[str, Source] | None = None
     files: int = 0
     comparison: Comparison | None = None
     written: Written | None = None
@@ -75,7 +78,12 @@ def run(request: Request, *, dry: bool) -> Outcome:
     )
     options = _options(request, loaded, session)
     folder = options.output.as_posix()
-    stopped = Outcome(folder, files=session.reported_files)
+    stopped = Outcome(
+        folder,
+        warnings=session.findings,
+        sources=session.sources(session.findings),
+        files=session.reported_files,
+    )
     if has_errors(session.findings):
         return _stopped(stopped, session, session.findings)
     project = _generated(session, loaded, options.partial)
@@ -168,11 +176,23 @@ def _no_service(session: _session.Session) -> Diagnostic:
 
 def print_findings(console: Console, outcome: Outcome) -> int:
     """Say why nothing was written; return the exit code."""
-    report = Report.of(outcome.findings, outcome.sources, files=outcome.files)
-    console.write_error(reports.render("text", report, color=console.error_color))
+    _print(console, outcome, outcome.findings)
     if any(finding.code in IO_CODES for finding in outcome.findings):
         return _exit.FAILED
     return _exit.code_for(outcome.findings, Severity.ERROR)
+
+
+def print_warnings(console: Console, outcome: Outcome) -> None:
+    """Show what validation found but did not stop for."""
+    if outcome.warnings:
+        _print(console, outcome, outcome.warnings)
+
+
+def _print(
+    console: Console, outcome: Outcome, findings: tuple[Diagnostic, ...]
+) -> None:
+    report = Report.of(findings, outcome.sources, files=outcome.files)
+    console.write_error(reports.render("text", report, color=console.error_color))
 
 
 def print_comparison(console: Console, outcome: Outcome, *, names: bool) -> int:
@@ -185,7 +205,7 @@ def print_comparison(console: Console, outcome: Outcome, *, names: bool) -> int:
         if comparison.interrupted:
             console.write("interrupted: an earlier run was stopped while it wrote\n")
         if comparison.fresh:
-            console.write(f"{_files(outcome.modules)} in {outcome.folder} up to date\n")
+            console.write(_up_to_date(outcome))
         elif comparison.stale:
             console.write("\n")
     for change in comparison.stale:
@@ -203,10 +223,12 @@ def print_written(console: Console, outcome: Outcome, fail_on_change: bool) -> i
     for path in written.removed:
         console.write(f"removed {outcome.folder}/{path}\n")
     if not written.written and not written.removed:
-        console.write(f"{_files(outcome.modules)} in {outcome.folder} up to date\n")
+        console.write(_up_to_date(outcome))
         return _exit.CLEAN
     return _exit.FINDINGS if fail_on_change else _exit.CLEAN
 
 
-def _files(services: int) -> str:
-    return "1 service" if services == 1 else f"{services:,} services"
+def _up_to_date(outcome: Outcome) -> str:
+    from policyctl.reports.report import plural
+
+    return f"up to date: {plural(outcome.modules, 'service')} in {outcome.folder}\n"

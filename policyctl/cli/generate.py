@@ -68,6 +68,7 @@ def command(
         outcome = _generation.run(request, dry=dry)
     if outcome.findings:
         return _generation.print_findings(console(), outcome)
+    _generation.print_warnings(console(), outcome)
     if dry:
         return _generation.print_comparison(console(), outcome, names=check)
     return _generation.print_written(console(), outcome, fail_on_change)
