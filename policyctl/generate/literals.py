@@ -1,7 +1,7 @@
 """Python literals and docstring text that nothing in a policy can break out of.
 
 What is printed is what black would print: double quotes unless single quotes need
-fewer backslashes, lower-case escapes, ``repr`` of floats. Which characters are printed
+fewer backslashes, lower-case escapes, floats without a plus in the exponent. Which characters are printed
 as they are depends on a fixed version of the Unicode database, so every Python prints
 the same bytes.
 """
@@ -54,7 +54,7 @@ def number(value: int | float) -> str:
     if isinstance(value, float):
         if value != value or value in (float("inf"), float("-inf")):
             raise UnprintableError(f"{value!r} is not a finite number")
-        return repr(value)
+        return repr(value).replace("e+", "e")
     if value.bit_length() > MAX_DIGITS * 3.32:
         raise UnprintableError(f"the number has more than {MAX_DIGITS} digits")
     return repr(value)

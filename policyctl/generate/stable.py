@@ -12,7 +12,7 @@ _ESCAPE = r"\\(?:[nrt\\]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})"
 _DOUBLE = rf'"(?:[^"\\]|{_ESCAPE})*"'
 _SINGLE = rf"""'(?:[^'"\\]|{_ESCAPE})*"(?:[^'\\]|{_ESCAPE})*'"""
 _STRING = rf"(?:{_DOUBLE}|{_SINGLE})"
-_NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?"
+_NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e-?[0-9]+)?"
 _TUPLE = rf"\((?:{_STRING},|{_STRING}(?:, {_STRING})+)?\)"
 # A name is followed by what makes it a keyword argument, a call, or a value.
 _TOKEN = (
@@ -121,7 +121,7 @@ class _Checker:
         else:
             self.in_string = True
             self.indents.clear()
-        return inner[:1] not in ("", " ", '"', "\\") and '"""' not in inner
+        return inner[:1] not in ("", " ", '"') and '"""' not in inner
 
     def _open_suite(self, body: str, level: int) -> bool:
         is_class = body.startswith("class ")
