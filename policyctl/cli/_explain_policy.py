@@ -17,7 +17,7 @@ from policyctl.cli._policy_page import Page
 from policyctl.diagnostics import Diagnostic, Severity
 from policyctl.lint.context import Context
 from policyctl.lint.engine import lint
-from policyctl.reports.report import Report
+from policyctl.reports.report import Report, plural
 from policyctl.resolve.policy import Project
 
 
@@ -57,7 +57,8 @@ def explain(console: Console, request: Request, format: TextOrJson) -> int:
     else:
         console.write(_policy_page.as_text(page, unlocks, console.color))
     if errors:
-        console.note(f"note: {len(errors)} errors in other policies; run validate")
+        number = plural(len(errors), "error")
+        console.note(f"note: {number} in other policies; run policyctl validate")
     return _exit.CLEAN
 
 
