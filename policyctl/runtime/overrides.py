@@ -20,6 +20,18 @@ if TYPE_CHECKING:
 _environment: dict[str, str] | None = None
 
 
+_OPERATION_BLOCKS = (
+    "attempt_timeout",
+    "budget",
+    "retry",
+    "circuit_breaker",
+    "bulkhead",
+    "rate_limit",
+    "hedge",
+    "idempotency",
+)
+
+
 class _Changes(dict[str, "Any"]):
     """New values by field name, nested as the settings are."""
 
@@ -38,7 +50,7 @@ def apply_overrides(
     Args:
         service: the service's name.
         owner: the operation's name, or ``inbound``.
-        blocks: settings objects by block name, None where a block is off.
+        blocks: settings objects by block name; a block that is off is None or absent.
 
     Returns:
         The blocks, new where something changed, and the variables that were applied.
@@ -67,7 +79,7 @@ def _apply(
     paths = {
         override_name(service, owner, path): path
         for path, limit in LIMITS.items()
-        if limit.override and path.partition(".")[0] in blocks
+        if limit.override and _belongs(path, owner)
     }
     applied = {name: text for name, text in found.items() if name in paths}
     _warn_of_near_misses(found.keys() - applied.keys(), paths)
@@ -76,6 +88,16 @@ def _apply(
         path = _window_path(paths[name], text)
         _put(changes, path, _parse(service, owner, name, path, text))
     return _changed(service, owner, blocks, changes, applied), applied
+
+
+def _belongs(path: str, owner: str) -> bool:
+    """Whether a path of the table of limits is one of an operation, or of inbound."""
+    if path in ("budget.default", "budget.max"):
+        return owner == "inbound"
+    block = path.partition(".")[0]
+    if owner == "inbound":
+        return block in ("bulkhead", "rate_limit")
+    return block in _OPERATION_BLOCKS
 
 
 def _window_path(path: str, text: str) -> str:
@@ -119,7 +141,7 @@ def _changed(
     result = dict(blocks)
     for block, values in changes.items():
         try:
-            result[block] = _rebuild(blocks[block], values, block)
+            result[block] = _rebuild(blocks.get(block), values, block)
         except PolicyConfigError as error:
             names = " and ".join(f"{k}={v}" for k, v in sorted(applied.items()))
             raise PolicyConfigError(

@@ -219,7 +219,8 @@ async def test_a_generator_closed_from_another_task_harms_nobody() -> None:
             closed.set()
             return left
 
-        assert await asyncio.gather(first(), second()) == [[60.0, None], 20.0]
+        limits, closer = await asyncio.gather(first(), second())
+        assert (limits, closer) == ([60.0, None], 20.0)
 
 
 async def test_a_generator_that_is_collected_unfinished_is_silent() -> None:

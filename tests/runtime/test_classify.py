@@ -232,9 +232,7 @@ def test_plain_results_have_no_status() -> None:
             FAILURE | RETRY,
         ),
         (
-            ExceptionGroup(
-                "x", [ExceptionGroup("y", [TimeoutError(), ValueError()])]
-            ),
+            ExceptionGroup("x", [ExceptionGroup("y", [TimeoutError(), ValueError()])]),
             FAILURE,
         ),
         (ExceptionGroup("x", [TimeoutError(), CircuitOpenError("s", "o")]), FAILURE),
@@ -315,7 +313,7 @@ def test_unknown_builtins_are_refused_when_the_policy_is_made() -> None:
         "retry.retry_on: 'HTTPError' is not a builtin exception\n"
         "help: write package.module:HTTPError for one of a library"
     )
-    with pytest.raises(PolicyConfigError, match="circuit_breaker.ignore_on"):
+    with pytest.raises(PolicyConfigError, match=r"circuit_breaker\.ignore_on"):
         classifier(ignore_on=("int",))
 
 
@@ -337,7 +335,13 @@ def test_without_a_breaker_every_exception_is_a_failure() -> None:
 
 
 leaf_errors = st.sampled_from(
-    [TimeoutError(), BrokenPipeError(), ValueError(), StatusError(500), StatusError(404)]
+    [
+        TimeoutError(),
+        BrokenPipeError(),
+        ValueError(),
+        StatusError(500),
+        StatusError(404),
+    ]
 )
 groups = st.recursive(
     leaf_errors,

@@ -247,10 +247,12 @@ def test_durations_are_finite_and_not_negative_or_refused(value: Any) -> None:
     try:
         made = settings.Bulkhead(max_concurrent=1, max_wait=value)
     except PolicyConfigError as error:
-        assert error.path == "bulkhead.max_wait"
+        path = error.path
     else:
+        path = ""
         assert type(made.max_wait) is float
         assert 0 <= made.max_wait < INF
+    assert path in ("", "bulkhead.max_wait")
 
 
 def test_signature_and_help_show_the_fields() -> None:

@@ -37,4 +37,6 @@ def test_fixtures_come_with_one_line_in_conftest(pytester: pytest.Pytester) -> N
     """A suite that names the plugin gets its fixtures, each undone after its test."""
     pytester.makeconftest('pytest_plugins = ["policyctl.testing.plugin"]')
     pytester.makepyfile(SUITE)
-    pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:asyncio").assert_outcomes(passed=4)
+    pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "-p", "no:asyncio"
+    ).assert_outcomes(passed=4)

@@ -1,0 +1,79 @@
+"""Loopback servers that misbehave in known ways."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture
+def refusing_port() -> int:
+    """A port on loopback that nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+class RawServer:
+    """Accepts connections and ends or holds each of them after the first bytes."""
+
+    def __init__(self, behaviour: str) -> None:
+        self._behaviour = behaviour
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._held: list[socket.socket] = []
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+                connection.settimeout(5)
+                connection.recv(16)
+                self._answer(connection)
+            except OSError:
+                return
+
+    def _answer(self, connection: socket.socket) -> None:
+        if self._behaviour == "hang":
+            self._held.append(connection)
+            return
+        if self._behaviour == "reset":
+            now = struct.pack("ii", 1, 0)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+        connection.close()
+
+    def close(self) -> None:
+        """Stop listening and drop what is held."""
+        self._listener.close()
+        for connection in self._held:
+            connection.close()
+
+
+@pytest.fixture
+def resetting_port() -> Iterator[int]:
+    """A port whose connections are reset after the first bytes."""
+    server = RawServer("reset")
+    yield server.port
+    server.close()
+
+
+@pytest.fixture
+def closing_port() -> Iterator[int]:
+    """A port whose connections are closed after the first bytes."""
+    server = RawServer("close")
+    yield server.port
+    server.close()
+
+
+@pytest.fixture
+def hanging_port() -> Iterator[int]:
+    """A port that takes a request and never answers."""
+    server = RawServer("hang")
+    yield server.port
+    server.close()
