@@ -71,7 +71,9 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
 
     def handle_error(
-        self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
+        self,
+        request: socket.socket | tuple[bytes, socket.socket],
+        client_address: object,
     ) -> None:
         """Say nothing: clients that gave up are the point of the demonstration."""
 
