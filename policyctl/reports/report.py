@@ -102,6 +102,5 @@ class Report:
 
 
 def plural(number: int, word: str) -> str:
-    """``1 file``, ``2 files``; ``info`` has no plural."""
-    ending = "" if number == 1 or word == "info" else "s"
-    return f"{number:,} {word}{ending}"
+    """``1 file``, ``2 files``."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

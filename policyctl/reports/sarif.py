@@ -60,9 +60,7 @@ def uri(path: str) -> str:
     the sources); a colon is encoded, so that nothing looks like a scheme. No path at all
     stands for the project: its configuration file.
     """
-    relative = one_line(path).replace("\\", "/") if "\\" in path else one_line(path)
-    relative = relative.lstrip("/")
-    return quote(relative or _PROJECT_FILE, safe="/")
+    return quote(path.lstrip("/") or _PROJECT_FILE, safe="/", errors="replace")
 
 
 def _rule(first: Diagnostic) -> dict[str, Any]:
@@ -72,6 +70,7 @@ def _rule(first: Diagnostic) -> dict[str, Any]:
         "id": first.code,
         "name": first.name,
         "shortDescription": {"text": words[:1].upper() + words[1:]},
+        "fullDescription": {"text": f"{first.code}: {words}"},
         "help": {"text": one_line(first.help or words)},
     }
 
@@ -106,7 +105,7 @@ def _result(
             }
             for number, related in enumerate(finding.related, 1)
         ]
-    if finding.fix is not None:
+    if finding.fix is not None and finding.fix.edits:
         result["fixes"] = [_fix(finding.fix)]
     if finding.suppressed is not None:
         reason = one_line(finding.suppressed.reason)

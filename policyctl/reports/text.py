@@ -60,6 +60,8 @@ def _finding(finding: Diagnostic, report: Report, painter: _Painter) -> str:
     width = len(str(max(numbers, default=1)))
     for path, marks in groups:
         lines += _block(path, marks, report.sources.get(path), width, finding, painter)
+    if not finding.help and groups[-1][0] in report.sources:
+        lines.pop()
     if finding.help:
         bar = painter("frame", " " * (width + 1) + "=")
         lines.append(f"{bar} {painter('help', 'help')}: {one_line(finding.help)}")
