@@ -71,7 +71,8 @@ def replace_files(output: Path, replacements: Sequence[Replacement]) -> None:
     except BaseException:
         recover(output)
         raise
-    _remove_staging(staging)
+    with suppress(OSError):
+        _remove_staging(staging)
 
 
 def recover(output: Path) -> None:

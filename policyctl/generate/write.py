@@ -58,7 +58,7 @@ def write(built: Built, comparison: Comparison, options: GenerateOptions) -> Wri
     """
     if built.diagnostics:
         raise OutputError(built.diagnostics)
-    if comparison.conflicts:
+    if comparison.conflicts and not comparison.interrupted:
         raise OutputError(comparison.conflicts)
     if comparison.fresh and not os.path.lexists(options.output / STAGING_NAME):
         return Written()

@@ -5,24 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policyctl.generate.format import formatted, proved, run_black
+from policyctl.generate.format import proved, run_black
 from policyctl.generate.header import Header
 from policyctl.generate.options import GenerateOptions
 from policyctl.generate.plan import module_context
 from policyctl.generate.render import render_module
-from policyctl.generate.stable import is_stable
 
 OPTIONS = GenerateOptions(Path("generated"))
 HEADER = Header("policies/a.yaml", "sha256:0")
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_black_changes_nothing_in_what_is_proved(
     data: st.DataObject, random_services: st.SearchStrategy[Any]
