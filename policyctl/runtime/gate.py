@@ -43,16 +43,15 @@ class Gate:
         lock: guards changes of state, never user code.
         breaker: the circuit breaker whose state this gate follows.
         waiters: who waits for a slot.
-        passed: attempts that ended well on the fast path, for the statistics.
     """
 
-    __slots__ = ("breaker", "count", "episode", "limit", "lock", "passed", "waiters")
+    __slots__ = ("_stale", "breaker", "count", "episode", "limit", "lock", "waiters")
 
     def __init__(self) -> None:
         self.count = 0
         self.limit = UNUSUAL
         self.episode = 0
-        self.passed = 0
+        self._stale = 0
         self.lock = allocate_lock()
         self.breaker: Breaker | None = None
         self.waiters: Waiters | None = None
@@ -63,15 +62,23 @@ class Gate:
         return self.count % UNUSUAL
 
     def leave(self) -> None:
-        """Count one attempt out; the caller holds the lock.
-
-        A count of zero stays: a fork emptied the gate while this attempt ran.
-        """
+        """Count one attempt out; the caller holds the lock."""
         if self.count % UNUSUAL:
             self.count -= 1
+        elif self._stale:
+            self._stale -= 1
+            if not self._stale:
+                self.count -= UNUSUAL
 
     def after_fork(self) -> None:
-        """In a child process: a fresh lock, and none of the parent's attempts inside."""
+        """In a child process: a fresh lock, and none of the parent's attempts inside.
+
+        Those of the forking thread may still end here. The gate stays flagged for as
+        long as there may be any, because only the slow side does not count below zero.
+        """
         self.lock = allocate_lock()
+        inside = self.count % UNUSUAL
         waiting = self.waiters is not None and len(self.waiters.queue) > 0
-        self.count -= self.count % UNUSUAL + waiting * UNUSUAL
+        flagged = inside > 0 and not self._stale
+        self._stale += inside
+        self.count -= inside + (waiting - flagged) * UNUSUAL

@@ -115,10 +115,8 @@ def _check_deadline(slow: str, features: Features) -> list[str]:
     if features.timer:
         lines.append("_pc_due = _pc_start + _pc_limit")
     if features.budget and features.inherits:
-        return [
-            *lines,
-            "if (_pc_outer := _pc_deadline()) < _pc_start + _pc_need: " + slow,
-        ]
+        left = "(_pc_left := _pc_deadline() - _pc_start)"
+        return [*lines, f"if {left} < _pc_need: {slow}"]
     if features.budget:
         return lines
     if features.timer:
@@ -141,7 +139,7 @@ _PASS_IN = (
     "if (_pc_n := _pc_gate.count) < _pc_gate.limit: "
     "_pc_gate.count = _pc_n + 1; _pc_episode = _pc_gate.episode"
 )
-_PASS_OUT = "if 0 < (_pc_n := _pc_gate.count) < _pc_UNUSUAL: _pc_gate.count = _pc_n - 1"
+_PASS_OUT = "if (_pc_n := _pc_gate.count) < _pc_UNUSUAL: _pc_gate.count = _pc_n - 1"
 
 
 def _enter(slow: str, features: Features) -> list[str]:
@@ -175,11 +173,10 @@ def _leave(features: Features) -> list[str]:
 def _arm(features: Features) -> list[str]:
     lines: list[str] = []
     if features.budget:
-        own = "_pc_own = _pc_start + _pc_total"
-        publish = "_pc_token = _pc_set_deadline(_pc_own)"
+        publish = "_pc_token = _pc_set_deadline(_pc_start + _pc_total)"
         if features.inherits:
-            publish += " if _pc_own < _pc_outer else None"
-        lines += [own, publish]
+            publish += " if _pc_total < _pc_left else None"
+        lines.append(publish)
     if features.timer:
         lines.append("_pc_armed[_pc_task] = _pc_due")
     return lines
@@ -213,11 +210,10 @@ def _returned(features: Features) -> list[str]:
         ]
     if features.timer:
         end = [
-            "if _pc_armed[_pc_task] is _pc_due:",
-            "  del _pc_armed[_pc_task]",
+            "if (_pc_limited := _pc_armed.pop(_pc_task)) is _pc_due:",
             *("  " + line for line in end),
             "else:",
-            f"  _pc_attempt = {_judge(features, '_pc_armed.pop(_pc_task)')}",
+            f"  _pc_attempt = {_judge(features, '_pc_limited')}",
         ]
     return ["  " + line for line in [*lines, *end]]
 
