@@ -35,7 +35,8 @@ def public_objects(
             continue
         if node.name.startswith("_"):
             continue
-        overload = any("overload" in ast.dump(item) for item in node.decorator_list)
+        marks = [ast.unparse(item) for item in node.decorator_list]
+        overload = any(mark.endswith(("overload", ".setter")) for mark in marks)
         yield prefix + node.name, overload or ast.get_docstring(node) is not None
         if isinstance(node, ast.ClassDef):
             yield from public_objects(node.body, f"{prefix}{node.name}.")
