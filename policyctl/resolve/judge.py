@@ -106,9 +106,9 @@ def _settings(judged: Judged) -> None:
         filled = fill_inbound(block)
         judged.inbound = Subject(f"{merged.name}.inbound", span, filled, ("inbound",))
         judged.findings += queues.check_inbound(judged.inbound, redis)
-    declared = tree.block("queues") or Block({})
-    for name in declared.entries:
-        block = declared.block(name)
+    queued = tree.block("queues") or Block({})
+    for name in merged.declared.data.get("queues", {}):
+        block = queued.block(name)
         if block is None:
             continue
         span = document.locate_key(("queues", name))

@@ -23,10 +23,9 @@ class Origins(Mapping[str, Origin]):
 
     def __getitem__(self, path: str) -> Origin:
         parts = tuple(path.split("."))
-        node = self._tree.find(parts)
-        if node is None:
+        if self._tree.find(parts) is None:
             raise KeyError(path)
-        return node.layer.origin((*self._base, *parts))
+        return self._tree.origin(parts, self._base)
 
     def __iter__(self) -> Iterator[str]:
         return (".".join(map(str, path)) for path, _node in walk(self._tree))

@@ -69,6 +69,8 @@ def _load(inputs: Inputs) -> Loaded:
     findings += check_environment(inputs.environment, declared)
     links = Links(judged, _references(judged, collected))
     _link(judged, links)
+    for service in judged.values():
+        _judge_other_environments(service, layers, links, inputs.environment)
     _clash(judged)
     for service in judged.values():
         if service.merged.declared.reported:
@@ -114,6 +116,22 @@ def _link(judged: Mapping[str, Judged], links: Links) -> None:
     }
     for name, findings in found.items():
         judged[name].findings += findings
+
+
+def _judge_other_environments(
+    service: Judged, layers: Layers, links: Links, environment: str | None
+) -> None:
+    """Check a service as it is in each environment that is not loaded.
+
+    A mistake in the overlay of production should not wait for its deployment. What is
+    wrong in every environment is found once, since the place is the same.
+    """
+    merged = service.merged
+    for name in merged.declared.data.get("environments", {}):
+        if name != environment and merged.complete:
+            other = judge(layers.merge(merged.declared, name), service.context.lookup)
+            service.findings += other.findings
+            service.findings += links.check(other)
 
 
 def _clash(judged: Mapping[str, Judged]) -> None:

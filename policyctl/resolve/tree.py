@@ -37,19 +37,23 @@ class Layer:
     prefix: NodePath = ()
     name: str = ""
 
-    def origin(self, path: NodePath) -> Origin:
-        """Where the setting at ``path`` below this layer comes from."""
-        span = self.span(path)
+    def origin(self, path: NodePath, *, key: bool = False) -> Origin:
+        """Where the setting at ``path`` below this layer comes from.
+
+        The place is that of its value, or with ``key`` that of its key.
+        """
+        span = self.span(path, key=key)
         if span is None:
             return BUILT_IN
         label = str(span) if self.kind == "document" else f"{self.kind} {self.name}"
         return Origin(self.kind, label, span)
 
-    def span(self, path: NodePath) -> Span | None:
+    def span(self, path: NodePath, *, key: bool = False) -> Span | None:
         """The place of the setting at ``path``; None for built-in defaults."""
         if self.document is None:
             return None
-        return self.document.locate((*self.prefix, *path))
+        locate = self.document.locate_key if key else self.document.locate
+        return locate((*self.prefix, *path))
 
 
 BUILT_IN: Final = Origin("default", "built-in default")
@@ -111,13 +115,17 @@ class Block:
     def origin(self, path: NodePath, base: NodePath = ()) -> Origin:
         """Where the node at ``path`` comes from; for an absent one, its parent.
 
-        ``base`` is the path of this block below the layers' own prefixes.
+        The place of a leaf is its value, or the part of it that the rest of ``path``
+        leads to; that of a block is its key. ``base`` is the path of this block below
+        the layers' own prefixes.
         """
         for length in range(len(path), 0, -1):
             node = self.find(path[:length])
             if node is not None:
-                return node.layer.origin((*base, *path[:length]))
-        return self.layer.origin(base)
+                if isinstance(node, Leaf):
+                    return node.layer.origin((*base, *path))
+                return node.layer.origin((*base, *path[:length]), key=True)
+        return self.layer.origin(base, key=True)
 
 
 Node = Leaf | Block

@@ -127,8 +127,8 @@ def test_origins_of_an_environment_name_it(load: Load) -> None:
 def test_a_block_comes_from_the_last_layer_that_mentions_it(load: Load) -> None:
     """What is absent in a block is answered by the block's key in the nearest layer."""
     own = resolve(load, "own")
-    assert own.origin("retry").label == "2.yaml:10:12"
-    assert own.origin("retry.retry_if").label == "2.yaml:10:12"
+    assert own.origin("retry").label == "2.yaml:10:5"
+    assert own.origin("retry.retry_if").label == "2.yaml:10:5"
     assert own.origin("hedge").label == "2.yaml:8:3"
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from policyctl.checks.limits import LIMITS, override_name
 from policyctl.diagnostics import Diagnostic
 from policyctl.resolve.findings import Subject
-from policyctl.resolve.tree import walk
+from policyctl.resolve.tree import DEFAULT, Node, walk
 from policyctl.source.nodes import NodePath
 
 # An operation, queue or inbound block: its service, its own name, its settings.
@@ -18,23 +18,31 @@ Owner = tuple[str, str, Subject]
 def check(owners: Iterable[Owner]) -> Iterator[tuple[Diagnostic, frozenset[str]]]:
     """Find limits of different owners that share one environment variable.
 
-    Each finding comes with the names of the services that it concerns.
+    Two owners give one finding, however many limits they have in common. Each finding comes with the names of the services that it concerns.
 
     Two variables are equal only where one owner's prefix begins the other's, so all
     names are spelled out for such owners alone.
     """
     seen: dict[str, tuple[str, Subject, NodePath]] = {}
+    pairs: set[tuple[str, str]] = set()
     for service, name, subject in _suspects(owners):
-        for path, _node in walk(subject.tree):
+        stated_first = sorted(walk(subject.tree), key=lambda item: _built_in(item[1]))
+        for path, _node in stated_first:
             dotted = ".".join(map(str, path))
             limit = LIMITS.get(dotted)
             if limit is None or not limit.override:
                 continue
             variable = override_name(service, name, dotted)
             first = seen.setdefault(variable, (service, subject, path))
-            if first[1] is not subject:
+            pair = (first[1].path, subject.path)
+            if first[1] is not subject and pair not in pairs:
+                pairs.add(pair)
                 clash = _clash(variable, first[1:], (subject, path))
                 yield clash, frozenset({service, first[0]})
+
+
+def _built_in(node: Node) -> bool:
+    return node.layer is DEFAULT
 
 
 def _suspects(owners: Iterable[Owner]) -> list[Owner]:
