@@ -182,8 +182,9 @@ class Classifier:
         conditions = self._conditions.of(error)
         if isinstance(error, PolicyConfigError):
             return FAILURE if self._record.matches(error) else SUCCESS
-        own = self._own == (error.service, error.operation) != ("", "")
-        timeout = own and isinstance(error, AttemptTimeoutError)
+        same = self._own == (error.service, error.operation)
+        own = same and self._own != ("", "")
+        timeout = same and isinstance(error, AttemptTimeoutError)
         if (own and not timeout) or self._ignore.matches(error, conditions):
             flags = NEUTRAL
         else:
