@@ -85,8 +85,9 @@ def _line_start(source: Source, at: int) -> int:
 
 def _tab(failure: Failure) -> Diagnostic:
     start = failure.at
-    if failure.character != "\t":
-        start = _line_start(failure.source, failure.at) + failure.line_before.find("\t")
+    before = failure.line_before.find("\t")
+    if failure.character != "\t" and before >= 0:
+        start = _line_start(failure.source, failure.at) + before
     return finding(
         "SY005",
         failure.span(start),
@@ -96,9 +97,9 @@ def _tab(failure: Failure) -> Diagnostic:
 
 
 def _cannot_start(failure: Failure) -> Diagnostic:
-    if failure.character == "\t":
-        return _tab(failure)
     character = failure.character
+    if not character.strip():
+        return _tab(failure)
     rest = failure.source.text[failure.at :].splitlines()[0]
     ends = r"\s#|[,\]}]" if re.search(r"[\[{]", failure.line_before) else r"\s#"
     quoted = quotes.quote(re.split(ends, rest)[0].strip())
@@ -237,6 +238,15 @@ def _no_name(failure: Failure) -> Diagnostic:
     )
 
 
+def _directive(failure: Failure) -> Diagnostic:
+    return finding(
+        "SY020",
+        failure.span(_line_start(failure.source, failure.at)),
+        'a line that begins with "%" is taken for a directive',
+        "put the text in quotes",
+    )
+
+
 def _fixed(
     code: str, message: str, hint: str, opening: str | None = None
 ) -> Callable[[Failure], Diagnostic]:
@@ -322,6 +332,16 @@ _EXPLANATIONS: tuple[tuple[str, Callable[[Failure], Diagnostic]], ...] = (
     (
         "undefined tag handle",
         _fixed("SY011", "the tag is not allowed", "remove the tag"),
+    ),
+    ("expected tag URI", _fixed("SY011", "the tag is not allowed", "remove the tag")),
+    ("directive name", _directive),
+    (
+        "found unexpected ':'",
+        _fixed(
+            "SY021",
+            "a colon cannot stand here inside brackets",
+            "put the text in quotes, or a space after the colon if a value follows",
+        ),
     ),
     (
         "incompatible YAML document",

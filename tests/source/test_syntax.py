@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 import yaml
 
+from policyctl.source.events import C_PARSER
 from policyctl.source.nodes import Source
-from policyctl.source.reader import ReadResult
+from policyctl.source.reader import ReadResult, read
 from policyctl.source.syntax import translate
 
 Reader = Callable[[str], ReadResult]
@@ -132,6 +133,28 @@ def test_the_help_holds_the_text_to_write(
     """Where the remedy can be spelled out, it is."""
     (found,) = reader(text).diagnostics
     assert found.help == help_text
+
+
+@pytest.mark.skipif(C_PARSER is None, reason="only libyaml refuses these")
+@pytest.mark.parametrize(
+    ("text", "place", "code", "message"),
+    [
+        ("a: [b:]\n", "1:6", "SY021", "a colon cannot stand here inside brackets"),
+        (
+            "%b\n",
+            "1:1",
+            "SY020",
+            'a line that begins with "%" is taken for a directive',
+        ),
+    ],
+)
+def test_what_only_libyaml_refuses(
+    text: str, place: str, code: str, message: str
+) -> None:
+    """The pure parser goes on, or stops at another place."""
+    (found,) = read(text.encode(), "f.yaml").diagnostics
+    assert (found.code, found.message) == (code, message)
+    assert str(found.span) == f"f.yaml:{place}"
 
 
 def test_an_unknown_parser_message_is_passed_on() -> None:
