@@ -22,6 +22,8 @@ def overrides(service: str, owner: str, operation: Operation) -> Iterator[str]:
         shown = limit.word if value is None else value
         if isinstance(shown, (int, float)):
             shown = show(limit.kind, shown)
+            if path == "circuit_breaker.window.calls":
+                shown = f"{shown} calls"
         if shown is not None:
             yield f"{override_name(service, owner, path)} ({shown})"
 

@@ -84,8 +84,11 @@ def _retry(block: Retry) -> str:
 
 
 def _backoff(block: Backoff) -> str:
-    wait = f"first wait {format_duration(block.initial)}"
-    if block.multiplier != 1:
+    if block.initial == 0:
+        return "no wait between them"
+    grows = block.multiplier != 1 and (block.max is None or block.max > block.initial)
+    wait = f"{'first ' if grows else ''}wait {format_duration(block.initial)}"
+    if grows:
         wait += f", then x {block.multiplier:g}"
         if block.max is not None:
             wait += f" up to {format_duration(block.max)}"
@@ -104,7 +107,7 @@ def _circuit_breaker(block: CircuitBreaker) -> str:
         rules.append(f"{format_ratio(block.failure_ratio)} failures {_window(block)}")
     if block.slow_call is not None:
         share, limit = block.slow_call.ratio, format_duration(block.slow_call.after)
-        rules.append(f"{format_ratio(share)} calls over {limit} {_window(block)}")
+        rules.append(f"{format_ratio(share)} over {limit} {_window(block)}")
     opening = format_duration(block.recovery_timeout.initial)
     probes = _count(block.success_threshold, "good probe")
     return (
@@ -114,10 +117,10 @@ def _circuit_breaker(block: CircuitBreaker) -> str:
 
 
 def _window(block: CircuitBreaker) -> str:
-    window = block.window
-    if window.seconds is not None:
-        return f"of {block.minimum_calls} calls or more in {format_duration(window.seconds)}"
-    return f"of the last {window.calls} calls"
+    if block.window.seconds is None:
+        return f"in the last {block.window.calls} calls"
+    seconds = format_duration(block.window.seconds)
+    return f"in {seconds} and {block.minimum_calls} calls or more"
 
 
 def _bulkhead(block: Bulkhead) -> str:

@@ -19,7 +19,19 @@ from policyctl.generate.staging import (
     was_interrupted,
 )
 
-CALLS = "mkdir open write fsync chmod close link replace unlink rmdir listdir".split()
+CALLS = [
+    "mkdir",
+    "open",
+    "write",
+    "fsync",
+    "chmod",
+    "close",
+    "link",
+    "replace",
+    "unlink",
+    "rmdir",
+    "listdir",
+]
 
 Tree = dict[str, tuple[bytes, int]]
 
