@@ -6,8 +6,8 @@ from typing import Annotated
 
 from policyctl.model.fields import Block, Off, Settings, setting, show_value
 from policyctl.model.kinds import Callable, Exceptions, Scope, Statuses, Store
-from policyctl.model.scalars import CheckError, Choice, Number, is_number
-from policyctl.units import UnitError, parse_window
+from policyctl.model.scalars import CheckError, Choice, Number, bare, is_number
+from policyctl.units import UnitError, parse_window, quote
 
 
 class SlowCall(Settings):
@@ -34,14 +34,12 @@ class Window(Settings):
 
 def expand_window(value: object) -> dict[str, object]:
     """Expand the short form: ``30s`` is seconds, ``100 calls`` is calls."""
+    if is_number(value):
+        hint = f"write {bare(value)}s or {bare(value)} calls"
+        raise CheckError("invalid-duration", f"{quote(value)} has no unit", hint)
     if not isinstance(value, str):
-        hint = (
-            f"write {value}s or {value} calls"
-            if is_number(value)
-            else "write 30s or 100 calls"
-        )
-        what = "has no unit" if is_number(value) else "is not a window"
-        raise CheckError("invalid-duration", f"{show_value(value)} {what}", hint)
+        message = f"{show_value(value)} is not a window"
+        raise CheckError("invalid-duration", message, "write 30s or 100 calls")
     try:
         window = parse_window(value)
     except UnitError as error:

@@ -22,6 +22,8 @@ from policyctl.units import (
 )
 
 _LONGEST = 10_000
+_PLAIN = re.compile(r"(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?")
+_HINTED = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
 class CheckError(UnitError):
@@ -35,11 +37,19 @@ class CheckError(UnitError):
         return (type(self), (self.check, self.message, self.hint))
 
 
+def bare(value: object) -> str:
+    """The number that a hint repeats, or another one where that would be no use."""
+    text = str(value)
+    return text if _HINTED.fullmatch(text) else "30"
+
+
 def _read_duration(value: object, limit: Limit) -> float:
     if isinstance(value, str):
         return parse_duration(value, maximum=limit.maximum)
     if is_number(value):
-        raise UnitError(f"{quote(value)} has no unit", f"write {value}s or {value}ms")
+        raise UnitError(
+            f"{quote(value)} has no unit", f"write {bare(value)}s or {bare(value)}ms"
+        )
     raise UnitError(
         f"{show_value(value)} is not a duration", "write for example 30s or 250ms"
     )
@@ -50,7 +60,8 @@ def _read_rate(value: object, limit: Limit) -> float:
         return parse_rate(value)
     if is_number(value):
         raise UnitError(
-            f"{quote(value)} is a rate without a time", f"write {value}/s, /m or /h"
+            f"{quote(value)} is a rate without a time",
+            f"write {bare(value)}/s, /m or /h",
         )
     raise UnitError(f"{show_value(value)} is not a rate", "write for example 40/s")
 
@@ -72,7 +83,7 @@ def _read_size(value: object, limit: Limit) -> int:
         return parse_size(value)
     if is_number(value):
         raise UnitError(
-            f"{quote(value)} has no unit", f"write {value}B, {value}KiB or {value}MiB"
+            f"{quote(value)} has no unit", f"write {bare(value)}B or {bare(value)}MiB"
         )
     raise UnitError(f"{show_value(value)} is not a size", "write for example 10MiB")
 
@@ -108,11 +119,15 @@ def is_number(value: object) -> bool:
 
 
 def _quoted(value: str, what: str, hint: str) -> UnitError:
-    if re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,18})?", value):
+    shown = quote(value)
+    if _PLAIN.fullmatch(value):
         return UnitError(
-            f"{quote(value)} is text, not a {what}", f"write {value} without quotes"
+            f"{shown} is text, not a {what}", f"write {value} without quotes"
         )
-    return UnitError(f"{quote(value)} is not a {what}", hint)
+    bare = value.lstrip("0_").replace("_", "")
+    if bare != value and _PLAIN.fullmatch(bare):
+        return UnitError(f"{shown} is text, not a {what}", f"write {bare}")
+    return UnitError(f"{shown} is not a {what}", hint)
 
 
 _READ: dict[str, Callable[[object, Limit], float | int | str]] = {
@@ -168,7 +183,7 @@ class Choice(Scalar):
         if isinstance(value, str) and value in self.values:
             return value
         near = nearest(value, self.values) if isinstance(value, str) else None
-        hint = f"did you mean {near}?" if near else f"write {' or '.join(self.values)}"
+        hint = f"did you mean {near}?" if near else "write one of them"
         raise UnitError(
             f"{show_value(value)} is not one of {', '.join(self.values)}", hint
         )

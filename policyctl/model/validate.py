@@ -46,8 +46,10 @@ def parse_document(document: Document) -> Parsed:
         return Parsed(document, None, (_no_policy(document, root),))
     walk = Preparation(document)
     data = walk.block(root, shape_of(kind), ())
-    findings = [*walk.findings, *check_forms(document), *check_names(document)]
-    findings += _check_kind(document, root)
+    both = list(_check_kind(document, root))
+    known = {d.span for d in both}
+    findings = [d for d in walk.findings if d.span not in known] + both
+    findings += [*check_forms(document), *check_names(document)]
     if walk.references:
         findings += check_references(document, walk.references)
     model: ServiceModel | PresetModel | None = None
@@ -106,7 +108,7 @@ def _check_kind(document: Document, root: MappingNode) -> Iterable[Diagnostic]:
 
 def _tidy(document: Document, findings: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Findings in order, each once (an alias repeats its own), and not too many."""
-    unique = {(d.code, d.span, d.message): d for d in reversed(findings)}
+    unique = {(d.code, d.span): d for d in reversed(findings)}
     ordered = sorted(unique.values(), key=lambda d: d.sort_key)
     if len(ordered) <= MOST_FINDINGS:
         return tuple(ordered)
