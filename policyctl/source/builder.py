@@ -93,6 +93,8 @@ class Builder:
             except ValueError as error:
                 self._report(problems.long_number(self.source, start, end, str(error)))
                 value = text
+            if isinstance(value, str):
+                text = value  # equal texts of all files share one string
         node = ScalarNode(start, end, value, text, style)
         if style != "plain" or event.tag is not None or event.anchor is not None:
             self._refine(node, event)

@@ -8,8 +8,7 @@ import re
 from policyctl.source.scalars import Scalar, is_ambiguous, resolve
 
 _PLAIN = re.compile(
-    r"(?!\.\.\.)[A-Za-z0-9_./<=^~+$](?:[\w./<>=^~+$%@*!&?|();-]|:(?=[\w/.-])| (?=[^\s#]))*\Z",
-    re.ASCII,
+    r"(?!\.\.\.)[A-Za-z0-9_./](?:[\w./%+@()=-]|:(?=[\w/.-])| (?=[^\s#]))*\Z", re.ASCII
 )
 _PRINTABLE = re.compile(
     "[\\x20-\\x7e\\xa0-\\u2027\\u202a-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd"
