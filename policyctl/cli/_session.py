@@ -36,8 +36,8 @@ class Session:
         }
         for file in self.gathered.files:
             if file.display in wanted and file.display not in found:
-                source = decode(file.data, file.display)
-                if isinstance(source, Source):
+                source, _problem = decode(file.data, file.display)
+                if source is not None:
                     found[file.display] = source
         return {path: source for path, source in found.items() if path in wanted}
 

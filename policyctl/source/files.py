@@ -79,7 +79,7 @@ def read_input(
         with file.path.open("rb") as stream:
             status = os.fstat(stream.fileno())
             if stat.S_ISREG(status.st_mode) and status.st_size > limits.max_bytes:
-                found = too_large(file.display, status.st_size, limits)
+                found = too_large(file.display, limits)
                 return ReadResult(None, (), (found,))
             data = stream.read(limits.max_bytes + 1)
     except OSError as error:

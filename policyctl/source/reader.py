@@ -43,7 +43,7 @@ def read(
     parser, as happens by itself where libyaml is missing.
     """
     if len(data) > limits.max_bytes:
-        return ReadResult(None, (), (too_large(path, len(data), limits),))
+        return ReadResult(None, (), (too_large(path, limits),))
     source, problem = decode(data, path)
     if source is None or problem is not None:
         return ReadResult(source, (), () if problem is None else (problem,))
@@ -60,11 +60,9 @@ def read(
     return ReadResult(source, tuple(builder.documents), tuple(builder.findings))
 
 
-def too_large(path: str, size: int, limits: Limits) -> Diagnostic:
-    """The finding for a file of ``size`` bytes."""
-    message = (
-        f"the file has {size:,} bytes, more than the limit of {limits.max_bytes:,}"
-    )
+def too_large(path: str, limits: Limits) -> Diagnostic:
+    """The finding for a file over the size limit; callers may not have read it all."""
+    message = f"the file is larger than the limit of {limits.max_bytes:,} bytes"
     return finding("SY003", Span(path), message, "split it into several files")
 
 

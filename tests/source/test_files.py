@@ -179,7 +179,7 @@ def test_a_large_file_is_not_loaded(here: Path) -> None:
         stream.truncate(1 << 40)
     (found,) = read_input(InputFile(here / "a.yaml", "a.yaml")).diagnostics
     assert found.code == "SY003"
-    assert found.message.startswith("the file has 1,099,511,627,776 bytes")
+    assert found.message == "the file is larger than the limit of 5,242,880 bytes"
     (here / "b.yaml").write_bytes(b"a: 1\n" * 3)
     small = Limits(max_bytes=10)
     (found,) = read_input(InputFile(here / "b.yaml", "b"), limits=small).diagnostics
