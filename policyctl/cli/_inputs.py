@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from policyctl.config import Config
+from policyctl.config import FILE_NAME, Config
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.source.files import InputFile, expand, is_hidden, unreadable
 from policyctl.source.limits import DEFAULT_LIMITS
 
 STDIN_NAME = "<stdin>"
 NAMES = {"CF105": "nothing-to-read"}
+_START = "policyctl init writes an example to start from"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def gather(
     arguments = list(paths) or configured
     skip = _skipper(config)
     asked = expand(arguments, skip=skip, stdin_name=stdin_filename or STDIN_NAME)
-    findings = list(asked.diagnostics)
+    findings = [_advised(d, paths) for d in asked.diagnostics]
     files = [_read(file, True, stdin_filename, findings) for file in asked.files]
     partial = bool(paths) and not any(os.path.isdir(item) for item in arguments)
     if paths and _any_inside(files, arguments, configured):
@@ -172,6 +173,14 @@ def _preset_folders(files: Sequence[File], places: Iterable[str]) -> tuple[Path,
     return tuple(unique.values())
 
 
+def _advised(finding: Diagnostic, paths: Sequence[str]) -> Diagnostic:
+    """A configured folder that is missing is not a misspelt argument."""
+    if paths or finding.code != "CF201":
+        return finding
+    hint = f"{_START}, or name the folders with policies = [...] in {FILE_NAME}"
+    return replace(finding, help=hint)
+
+
 def nothing(places: Sequence[str], message: str) -> Diagnostic:
     """The finding for folders that hold nothing to work on."""
     shown = [Path(place).as_posix() for place in places]
@@ -181,5 +190,5 @@ def nothing(places: Sequence[str], message: str) -> Diagnostic:
         Severity.ERROR,
         f"{message} in {', '.join(shown)}",
         Span(shown[0]),
-        help="policyctl init writes an example to start from",
+        help=_START,
     )

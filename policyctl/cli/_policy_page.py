@@ -149,13 +149,12 @@ def _starts_block(before: str, path: str) -> bool:
 def _worst_case(operation: Operation) -> Iterator[str]:
     worst = _explain_time.of_operation(operation)
     most = "unlimited" if worst.attempts is None else str(worst.attempts)
-    text = f"attempts: {most} at most"
+    yield f"  attempts: {most} at most"
     if worst.reachable is not None and worst.attempts != 1:
-        text += (
-            f"; if each is as slow as allowed, {worst.reachable} can begin and "
+        yield (
+            f"  if each is as slow as allowed: {worst.reachable} can begin, "
             f"{worst.complete} can last their whole timeout"
         )
-    yield f"  {text}"
     if worst.waits:
         waits = ", ".join(map(show.duration, worst.waits))
         more = " ..." if worst.attempts is None or worst.attempts > 6 else ""
