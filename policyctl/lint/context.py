@@ -94,9 +94,13 @@ class Context:
         return self.traffic.of_operation(site.policy)
 
     def place_of(self, edge: Edge) -> Place:
-        """Where a call is declared: its override, or its entry in ``calls``."""
-        if edge.call is None:
+        """Where a call's settings are seen: its override, or its entry in ``calls``.
+
+        The settings of an entry without an override are the callee's, which
+        ``origins`` of the place lead to.
+        """
+        if edge.call is None or edge.policy is None:
             return place.of_service(edge.service)
         if edge.call.policy is not None:
             return place.of_override(edge.call, edge.call.policy, edge.service)
-        return place.of_call(edge.call, edge.service)
+        return place.of_call(edge.call, edge.policy, edge.service)

@@ -20,6 +20,7 @@ class Place:
         span: its key in the document.
         document: the document that declares it.
         origins: where its values come from, by dotted path below ``path``.
+        borrowed: whether all values are declared elsewhere, at the callee.
     """
 
     path: str
@@ -27,6 +28,7 @@ class Place:
     span: Span
     document: Document
     origins: Mapping[str, Origin]
+    borrowed: bool = False
 
     @property
     def service(self) -> str:
@@ -80,6 +82,8 @@ class Place:
         as one under ``defaults``, is the primary place itself.
         """
         span = self.span_of(at)
+        if self.borrowed:
+            return self.span, (Related(span, f"{at} of the callee"),) if at else ()
         if span.path != self.span.path:
             origin = self.origin(at)
             label = "elsewhere" if origin is None else origin.label
@@ -118,10 +122,10 @@ def of_override(call: Call, policy: Operation, service: Service) -> Place:
     return Place(policy.path, title, call.span, service.document, policy.origins)
 
 
-def of_call(call: Call, service: Service) -> Place:
-    """The place of one entry of a ``calls`` list."""
+def of_call(call: Call, callee: Operation, service: Service) -> Place:
+    """The place of one entry of a ``calls`` list, with the callee's settings."""
     title = f"the call from {service.name} to {call.to}"
-    return Place(call.path, title, call.span, service.document, {})
+    return Place(call.path, title, call.span, service.document, callee.origins, True)
 
 
 def of_queue(queue: Queue, service: Service) -> Place:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Diagnostic, Severity
 from policyctl.lint import show
+from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.breaker import window_attempts
 from policyctl.lint.rule import Outcomes, Rule, missing
@@ -84,7 +85,7 @@ class BreakerCannotTrip(Rule):
             yield from missing(absent)
             return
         seen = window_attempts(rate, window)
-        if seen < breaker.minimum_calls:
+        if over(breaker.minimum_calls, seen):
             yield self._too_few(site, breaker, rate, window)
 
     def _too_few(
@@ -102,7 +103,7 @@ class BreakerCannotTrip(Rule):
         if breaker.failure_threshold is not None:
             severity = Severity.WARNING
             message += ": only failure_threshold can open the circuit"
-        elif most >= need:
+        elif reaches(most, need):
             severity = Severity.WARNING
             message += f": it can open only when every call uses all {tries} attempts"
         else:

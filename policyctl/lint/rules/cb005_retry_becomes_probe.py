@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Severity
 from policyctl.lint import show
+from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.worst_case import longest_waits
@@ -81,7 +82,7 @@ class RetryBecomesProbe(Rule):
         waits = longest_waits(retry.backoff, retries)
         busy = waits + retries * timeout.total
         opened = breaker.recovery_timeout.initial
-        if opened > busy:
+        if over(opened, busy):
             return
         yield self.finding(
             site.place,

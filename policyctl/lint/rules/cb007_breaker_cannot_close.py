@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Diagnostic, Severity
 from policyctl.lint import setting, show
+from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import CircuitBreaker
@@ -84,7 +85,7 @@ class BreakerCannotClose(Rule):
         if rate is None:
             yield from missing(load.missing)
             return
-        if rate > 0 and breaker.success_threshold / rate > self.slowest_close:
+        if rate > 0 and over(breaker.success_threshold / rate, self.slowest_close):
             yield self._slow_to_close(site, breaker, rate)
 
     def _check_probe_time(self, site: Site, breaker: CircuitBreaker) -> Outcomes:
@@ -123,7 +124,7 @@ class BreakerCannotClose(Rule):
 
 
 def _fewer_probes(need: int, rate: float, limit: float) -> str:
-    fitting = int(limit * rate)
+    fitting = int(limit * rate * (1 + 1e-9))
     if 1 <= fitting < need:
         return f"set success_threshold: {fitting}"
     return "share the breaker: scope: service, or store: redis"

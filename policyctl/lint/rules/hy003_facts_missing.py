@@ -31,6 +31,7 @@ class FactsMissing(Rule):
           get_rate:
             transport: http
             idempotent: true
+            facts: {latency: {p50: 80ms, p99: 400ms}}
             attempt_timeout: 500ms
             budget: 3s
 
@@ -42,6 +43,7 @@ class FactsMissing(Rule):
           get_rate:
             transport: http
             idempotent: true
+            facts: {latency: {p50: 80ms, p99: 400ms}}
             attempt_timeout: 500ms
             budget: 3s
 

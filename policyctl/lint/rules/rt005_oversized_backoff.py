@@ -7,7 +7,9 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Severity
 from policyctl.lint import setting, show
+from policyctl.lint.compare import over
 from policyctl.lint.context import Context, QueueSite, Site
+from policyctl.lint.formulas.horizon import as_backoff
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Backoff
 from policyctl.resolve.worst_case import longest_waits
@@ -100,8 +102,7 @@ class OversizedBackoff(Rule):
 
     def check_queue(self, site: QueueSite, context: Context) -> Outcomes:
         queue = site.queue
-        waits = queue.redelivery
-        backoff = Backoff(waits.initial, waits.multiplier, waits.max, waits.jitter)
+        backoff = as_backoff(queue)
         deliveries = queue.max_deliveries
         retries = None if deliveries is None else deliveries - 1
         stated = site.place.stated("redelivery.max")
@@ -134,18 +135,22 @@ class OversizedBackoff(Rule):
         if backoff.multiplier < 1:
             text = f"multiplier {show.number(backoff.multiplier)} makes waits shrink"
             found.append(("multiplier", text, "set multiplier: 2", Severity.ERROR))
-        if growing and backoff.max is None and last > most:
+        if growing and backoff.max is None and over(last, most):
             text = f"nothing caps the back-off: {_growth(backoff, retries, last)}"
             cap = show.floor_duration((limit or 4 * self.longest) / 4)
             found.append(("max", text, f"set max: {cap}", None))
         if limit is None:
             return found
         shown = show.duration(limit)
-        if backoff.max is not None and backoff.max > limit and (stated or last > limit):
+        if (
+            backoff.max is not None
+            and backoff.max > limit
+            and (stated or over(last, limit))
+        ):
             text = f"max {show.duration(backoff.max)} > {limit_name} {shown}: no wait can be that long"
             help = f"set max: {show.floor_duration(limit / 4)}"
             found.append(("max", text, help, None))
-        if backoff.initial > limit / 2:
+        if over(backoff.initial, limit / 2):
             text = (
                 f"the first wait of {show.duration(backoff.initial)} is over half of "
                 f"the {limit_name} of {shown}"

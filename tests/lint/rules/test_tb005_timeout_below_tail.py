@@ -1,0 +1,79 @@
+"""TB005: timeouts that cut healthy calls."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, operation_yaml, run_yaml
+
+HEAD = "transport: http\nidempotent: true\n"
+
+
+def policy(
+    attempt: str, latency: str = "{p50: 80ms, p99: 300ms}", more: str = ""
+) -> str:
+    """An operation with this timeout and latency."""
+    return operation_yaml(
+        f"{HEAD}attempt_timeout: {attempt}\nfacts: {{latency: {latency}}}\n{more}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("attempt", "severity"),
+    [
+        ("300ms", None),
+        ("299ms", Severity.WARNING),
+        ("80ms", Severity.WARNING),
+        ("79ms", Severity.ERROR),
+    ],
+)
+def test_boundaries(attempt: str, severity: Severity | None) -> None:
+    """Exactly the p99 is enough, exactly the median is a warning."""
+    found = lint_yaml(policy(attempt), "TB005")
+    assert [d.severity for d in found] == ([] if severity is None else [severity])
+
+
+def test_messages_and_place() -> None:
+    """The share of false timeouts is bounded by the quantile."""
+    (tail,) = lint_yaml(policy("250ms"), "TB005")
+    assert tail.message == (
+        "attempt_timeout 250ms < p99 300ms: more than 1% of healthy calls time out"
+    )
+    assert tail.help == "set attempt_timeout: 900ms"
+    assert (tail.span.line, tail.span.column) == (8, 22)
+    (median,) = lint_yaml(policy("50ms", more="retry: {max_attempts: 2}"), "TB005")
+    assert median.message == (
+        "attempt_timeout 50ms < p50 80ms: more than half of healthy calls time out "
+        "and are tried again"
+    )
+
+
+def test_p999_is_the_better_timeout() -> None:
+    """Where the p99.9 is known, the help names it."""
+    (found,) = lint_yaml(policy("250ms", "{p99: 300ms, p999: 450ms}"), "TB005")
+    assert found.help == "set attempt_timeout: 450ms"
+
+
+def test_missing_latency_is_named() -> None:
+    """Without latency the rule is silent."""
+    result = run_yaml(operation_yaml(f"{HEAD}attempt_timeout: 1ms"), "TB005")
+    assert result.diagnostics == ()
+    assert [skip.fact for skip in result.coverage.skipped] == [
+        "payment_api.operations.charge.facts.latency.p99"
+    ]
+
+
+def test_hedged_operations_cut_their_tail_on_purpose() -> None:
+    """A hedge takes over where the attempt is cut."""
+    assert lint_yaml(policy("250ms", more="hedge: {delay: 100ms}"), "TB005") == []
+
+
+def test_timeout_of_a_preset_is_shown_there() -> None:
+    """An inherited timeout is a related place."""
+    preset = "version: 1\npreset: quick\ndefaults: {attempt_timeout: 100ms}\n"
+    text = operation_yaml(
+        f"{HEAD}facts: {{latency: {{p99: 300ms}}}}", service="extends: [quick]"
+    )
+    (found,) = lint_yaml(text, "TB005", files={"quick.yaml": preset})
+    assert str(found.related[0].span) == "quick.yaml:3:29"

@@ -1,0 +1,100 @@
+"""TB006: timeouts so long that they bind the caller's workers."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.lint.testing import lint_yaml, run_yaml
+
+
+def policy(
+    attempt: str = "30s",
+    latency: str = "{p99: 200ms}",
+    workers: str = "workers: 200",
+    rate: str = "500/s",
+    mode: str = "sequential",
+) -> str:
+    """shop calls price_api.get_price."""
+    return f"""\
+version: 1
+service: shop
+owner: shop-team
+facts: {{instances: 2, {workers}}}
+operations:
+  page:
+    transport: local
+    facts: {{rate: {rate}}}
+    calls: [{{to: price_api.get_price, mode: {mode}}}]
+---
+version: 1
+service: price_api
+owner: price-team
+operations:
+  get_price:
+    transport: http
+    facts: {{latency: {latency}}}
+    attempt_timeout: {attempt}
+"""
+
+
+def test_message_and_places() -> None:
+    """250 calls/s of each of two processes last 30 s: 7,500 against 200 workers."""
+    (found,) = lint_yaml(policy(), "TB006")
+    assert found.message == (
+        "attempt_timeout 30s is 150 times the p99 of 200ms; if price_api.get_price "
+        "hangs, 250/s bind 7500 of the 200 workers of shop"
+    )
+    assert found.help == "set attempt_timeout: 600ms"
+    assert found.span.line == 9
+    assert [(r.span.line, r.message) for r in found.related] == [
+        (18, "attempt_timeout.total of the callee")
+    ]
+    assert found.policy_path == (
+        "shop.operations.page.calls[price_api.get_price].attempt_timeout.total"
+    )
+
+
+@pytest.mark.parametrize(
+    ("attempt", "latency", "count"),
+    [
+        ("2s", "{p99: 200ms}", 0),
+        ("2001ms", "{p99: 200ms}", 1),
+        ("2s", "{mean: 20ms}", 0),
+        ("2001ms", "{mean: 20ms}", 1),
+        ("2001ms", "{mean: 20ms, p99: 300ms}", 1),
+    ],
+)
+def test_how_far_above(attempt: str, latency: str, count: int) -> None:
+    """Ten times the p99 and a hundred times the mean are still allowed."""
+    assert len(lint_yaml(policy(attempt, latency), "TB006")) == count
+
+
+@pytest.mark.parametrize(("rate", "count"), [("40/s", 0), ("41/s", 1)])
+def test_half_of_the_workers_may_be_bound(rate: str, count: int) -> None:
+    """20/s of each process for 5 s bind 100 of 200 workers: exactly half."""
+    assert len(lint_yaml(policy("5s", rate=rate), "TB006")) == count
+
+
+def test_detached_calls_bind_nobody() -> None:
+    """The caller does not wait for them."""
+    assert lint_yaml(policy(mode="detached"), "TB006") == []
+
+
+def test_missing_facts_are_named() -> None:
+    """Latency first; workers only where the timeout is far above it."""
+    result = run_yaml(policy(workers="domain: a"), "TB006")
+    assert [skip.fact for skip in result.coverage.skipped] == ["shop.facts.workers"]
+    unknown = run_yaml(policy(latency="{p50: 1ms}"), "TB006")
+    assert [skip.fact for skip in unknown.coverage.skipped] == [
+        "price_api.operations.get_price.facts.latency.p99"
+    ]
+
+
+def test_an_override_is_the_place() -> None:
+    """The caller's own timeout is reported where the caller sets it."""
+    text = policy("1s").replace(
+        "mode: sequential}", "override: {attempt_timeout: 40s}}"
+    )
+    (found,) = lint_yaml(text, "TB006")
+    assert (found.span.line, found.span.column) == (9, 67)
+    assert found.policy_path.endswith(".override.attempt_timeout.total")

@@ -1,0 +1,81 @@
+"""TB008: waits for slots, tokens and connections that break the budget."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.lint.testing import lint_yaml, operation_yaml
+
+HEAD = "transport: http\nidempotent: true\n"
+
+
+@pytest.mark.parametrize(("wait", "count"), [("499ms", 0), ("500ms", 1), ("2s", 1)])
+def test_wait_against_the_attempt(wait: str, count: int) -> None:
+    """A wait as long as the attempt is too long."""
+    text = operation_yaml(
+        f"{HEAD}attempt_timeout: 500ms\nbudget: 30s\n"
+        f"bulkhead: {{max_concurrent: 2, max_wait: {wait}}}"
+    )
+    assert len(lint_yaml(text, "TB008")) == count
+
+
+def test_message_and_place() -> None:
+    """The wait is the place; the advice is a tenth of the attempt."""
+    text = operation_yaml(
+        f"{HEAD}attempt_timeout: 500ms\nbudget: 5s\n"
+        "bulkhead: {max_concurrent: 2, max_wait: 2s}"
+    )
+    (found,) = lint_yaml(text, "TB008")
+    assert found.message == "each attempt may wait 2s before its 500ms begin"
+    assert found.help == "keep the waits to 50ms in all (a tenth of attempt_timeout)"
+    assert (found.span.line, found.span.column) == (10, 45)
+
+
+@pytest.mark.parametrize(
+    ("budget", "count"),
+    [("2099ms", 0), ("2100ms", 1), ("3899ms", 1), ("3900ms", 0)],
+)
+def test_waits_alone_break_the_budget(budget: str, count: int) -> None:
+    """2 x 1 s + 0.1 s fit from 2.1 s on; with 2 x 0.9 s of waits from 3.9 s on."""
+    text = operation_yaml(
+        f"{HEAD}attempt_timeout: 1s\nbudget: {budget}\nretry: {{max_attempts: 2}}\n"
+        "bulkhead: {max_concurrent: 2, max_wait: 500ms}\n"
+        "rate_limit: {rate: 5/s, max_wait: 400ms}"
+    )
+    assert len(lint_yaml(text, "TB008")) == count
+
+
+def test_sum_of_all_waits() -> None:
+    """2 attempts take 2.1 s, and 3.9 s with waits of 0.9 s each."""
+    text = operation_yaml(
+        f"{HEAD}attempt_timeout: 1s\nbudget: 3s\nretry: {{max_attempts: 2}}\n"
+        "bulkhead: {max_concurrent: 2, max_wait: 500ms}\n"
+        "rate_limit: {rate: 5/s, max_wait: 400ms}"
+    )
+    (found,) = lint_yaml(text, "TB008")
+    assert found.message == (
+        "2 attempts take 2.1s of 3s, but 3.9s with waits of 900ms each"
+    )
+    assert found.policy_path.endswith("bulkhead.max_wait")
+
+
+def test_wait_for_a_connection_of_the_caller() -> None:
+    """The caller's pool counts: 1 s for a connection before an attempt of 1 s."""
+    shop = (
+        "version: 1\nservice: shop\nowner: s\ncalls: [{to: payment_api.charge}]\n"
+        "facts: {pool: {max: 10, acquire_timeout: 1s}}\n"
+    )
+    text = operation_yaml(f"{HEAD}attempt_timeout: 1s\nbudget: 5s")
+    assert len(lint_yaml(f"{text}---\n{shop}", "TB008")) == 1
+    assert lint_yaml(text, "TB008") == []
+
+
+def test_wait_of_a_preset_is_shown_there() -> None:
+    """An inherited wait is a related place."""
+    preset = (
+        "version: 1\npreset: patient\ndefaults:\n"
+        "  bulkhead: {max_concurrent: 2, max_wait: 2s}\n"
+    )
+    text = operation_yaml(f"{HEAD}attempt_timeout: 1s", service="extends: [patient]")
+    (found,) = lint_yaml(text, "TB008", files={"patient.yaml": preset})
+    assert str(found.related[0].span) == "patient.yaml:4:43"
