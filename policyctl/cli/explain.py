@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from policyctl.cli import _complete
 from policyctl.cli._console import console
 from policyctl.cli._formats import TextOrJson
 
@@ -19,6 +20,7 @@ def command(
         str,
         typer.Argument(
             metavar="RULE|SERVICE[.OPERATION]",
+            autocompletion=_complete.rules,
             help="A rule by code or name, a service, or one of its operations or queues.",
         ),
     ],

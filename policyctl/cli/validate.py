@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from policyctl.cli import _complete
 from policyctl.cli._console import console
 from policyctl.cli._errors import UsageError
 from policyctl.cli._formats import Level
@@ -25,12 +26,17 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="RULE",
+            autocompletion=_complete.rules,
             help="Run these rules only: codes, names or beginnings of codes. Repeatable.",
         ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(metavar="RULE", help="Do not run these rules. Repeatable."),
+        typer.Option(
+            metavar="RULE",
+            autocompletion=_complete.rules,
+            help="Do not run these rules. Repeatable.",
+        ),
     ] = None,
     fail_on: Annotated[
         Level | None,
@@ -43,7 +49,8 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="FORMAT",
-            help="How to print findings: text, concise, json ... Repeatable, with files.",
+            autocompletion=_complete.formats,
+            help="text, concise, json, sarif, github or junit. Repeatable, with files.",
         ),
     ] = None,
     output_file: Annotated[
