@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from keyword import iskeyword, issoftkeyword
+from keyword import iskeyword
 from unicodedata import normalize
 
 from policyctl.units import UnitError, quote
@@ -22,6 +22,8 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _PRESET = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 _ENVIRONMENT = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+)*")
 _LONGEST = 100
+# As of Python 3.12: every version refuses the same names.
+_SOFT_KEYWORDS = frozenset({"_", "case", "match", "type"})
 
 
 def check_name(text: str) -> None:
@@ -41,7 +43,7 @@ def check_name(text: str) -> None:
         raise UnitError(
             f"the name {quote(text)} is not a snake_case identifier", _suggest(text)
         )
-    if iskeyword(text) or issoftkeyword(text):
+    if iskeyword(text) or text in _SOFT_KEYWORDS:
         raise UnitError(
             f"the name {quote(text)} is a keyword of Python",
             f"write for example {text}_item",
@@ -64,7 +66,7 @@ def _suggest(text: str) -> str:
     if (
         _NAME.fullmatch(words)
         and not iskeyword(words)
-        and not issoftkeyword(words)
+        and words not in _SOFT_KEYWORDS
         and words not in RESERVED
     ):
         return f"write {words}"
