@@ -32,6 +32,7 @@ class Settings(BaseModel):
         validate_by_name=False,
         validate_by_alias=True,
         serialize_by_alias=True,
+        defer_build=True,
     )
 
 

@@ -2,58 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from pydantic import BaseModel
 
 from policyctl.diagnostics import Diagnostic, Related
+from policyctl.model.circuit_breaker import Window
 from policyctl.model.codes import finding
+from policyctl.model.fallback import Fallback
+from policyctl.model.idempotency import Forward
 from policyctl.model.place import dotted
-from policyctl.source.nodes import Document, MappingNode, Node, NodePath, SequenceNode
+from policyctl.source.nodes import Document, MappingNode, NodePath
 
-_ALTERNATIVES: dict[str, tuple[str, ...]] = {
-    "fallback": ("value", "call", "operation"),
-    "forward": ("header", "argument"),
-    "window": ("seconds", "calls"),
+ALTERNATIVES: dict[type[BaseModel], tuple[str, ...]] = {
+    Fallback: ("value", "call", "operation"),
+    Forward: ("header", "argument"),
+    Window: ("seconds", "calls"),
 }
-_OPAQUE = frozenset({"value"})
+"""Blocks that take one of several keys."""
 
 
-def check_forms(document: Document) -> Iterator[Diagnostic]:
-    """Yield a finding for each block that states two forms of one alternative."""
-    yield from _walk(document, document.root, ())
-
-
-def _walk(document: Document, node: Node, path: NodePath) -> Iterator[Diagnostic]:
-    if isinstance(node, SequenceNode):
-        for index, item in enumerate(node.items):
-            yield from _walk(document, item, (*path, index))
-        return
-    if not isinstance(node, MappingNode):
-        return
-    for name, entry in node.entries.items():
-        if name in _OPAQUE or name.startswith("x-"):
-            continue
-        below = (*path, name)
-        if name in _ALTERNATIVES and isinstance(entry.value, MappingNode):
-            yield from _two_forms(document, entry.value, below)
-        yield from _walk(document, entry.value, below)
-
-
-def _two_forms(
-    document: Document, node: MappingNode, path: NodePath
-) -> Iterator[Diagnostic]:
-    stated = [
-        node.entries[n] for n in _ALTERNATIVES[str(path[-1])] if n in node.entries
-    ]
-    stated.sort(key=lambda entry: entry.key.start)
-    for first, second in combinations(stated, 2):
-        names = f"{first.key.text} and {second.key.text}"
-        yield finding(
-            "conflicting-keys",
-            document.span(second.key),
-            f"{path[-1]} has both {names}",
-            "keep one of them",
-            related=(Related(document.span(first.key), "the other one"),),
-            policy_path=dotted(document, path),
-        )
-        return
+def two_forms(
+    document: Document, node: MappingNode, model: type[BaseModel], path: NodePath
+) -> Diagnostic | None:
+    """The finding for a block that states two forms of one alternative."""
+    names = ALTERNATIVES[model]
+    stated = [node.entries[name] for name in names if name in node.entries]
+    if len(stated) < 2:
+        return None
+    first, second = sorted(stated, key=lambda entry: entry.key.start)[:2]
+    return finding(
+        "conflicting-keys",
+        document.span(second.key),
+        f"{path[-1]} has both {first.key.text} and {second.key.text}",
+        "keep one of them",
+        related=(Related(document.span(first.key), "the other one"),),
+        policy_path=dotted(document, path),
+    )

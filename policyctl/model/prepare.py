@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from policyctl.diagnostics import Diagnostic
 from policyctl.model.codes import finding
+from policyctl.model.forms import ALTERNATIVES, two_forms
 from policyctl.model.keys import unknown_key
 from policyctl.model.place import dotted
 from policyctl.model.scalars import Text
@@ -63,6 +64,10 @@ class Preparation:
                         self._refer(value, known, (*path, name))
             else:
                 found[name] = self._container(value, known, (*path, name))
+        if shape.model in ALTERNATIVES:
+            both = two_forms(self.document, node, shape.model, path)
+            if both is not None:
+                self.findings.append(both)
         return found
 
     def _container(self, node: Node, shape: Shape, path: NodePath) -> Plain:

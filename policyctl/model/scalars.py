@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import ClassVar
 
 from policyctl.checks.limits import LIMITS, Limit, check_bounds
@@ -43,9 +44,14 @@ def bare(value: object) -> str:
     return text if _HINTED.fullmatch(text) else "30"
 
 
+@lru_cache(maxsize=4096)
+def _duration(text: str, maximum: float) -> float:
+    return parse_duration(text, maximum=maximum)
+
+
 def _read_duration(value: object, limit: Limit) -> float:
     if isinstance(value, str):
-        return parse_duration(value, maximum=limit.maximum)
+        return _duration(value, limit.maximum)
     if is_number(value):
         raise UnitError(
             f"{quote(value)} has no unit", f"write {bare(value)}s or {bare(value)}ms"

@@ -17,9 +17,9 @@ from policyctl.model.attempt_timeout import AttemptTimeout
 from policyctl.model.backoff import Jitter
 from policyctl.model.budget import Budget
 from policyctl.model.circuit_breaker import RecoveryTimeout, Window
-from policyctl.model.fallback import Fallback
 from policyctl.model.fields import Anything, Block, Blocks, Items, Marker, Named, Scalar
-from policyctl.model.idempotency import Forward, KeyCall, KeyForms
+from policyctl.model.forms import ALTERNATIVES
+from policyctl.model.idempotency import KeyCall, KeyForms
 from policyctl.model.kinds import ARGUMENT_PATH, JITTERS
 from policyctl.model.scalar_schema import PERCENT, WINDOW, scalar_schema
 from policyctl.model.service import Overlay, PresetModel, ServiceModel
@@ -36,11 +36,6 @@ _SHORT_KEYS: dict[type[BaseModel], str] = {
     AttemptTimeout: "total",
     Budget: "total",
     RecoveryTimeout: "initial",
-}
-_ALTERNATIVES: dict[type[BaseModel], tuple[str, ...]] = {
-    Fallback: ("value", "call", "operation"),
-    Forward: ("header", "argument"),
-    Window: ("seconds", "calls"),
 }
 _SOMETHING = ("operations", "calls", "inbound", "queues")
 _NAME = r"^(x-.*|[a-z][a-z0-9]*(_[a-z0-9]+)*)$"
@@ -94,7 +89,7 @@ class _Builder:
             schema["required"] = required
         if model is ServiceModel:
             schema["anyOf"] = [{"required": [name]} for name in _SOMETHING]
-        pairs = _pairs(_ALTERNATIVES.get(model, ()))
+        pairs = _pairs(ALTERNATIVES.get(model, ()))
         if pairs:
             schema["allOf"] = [{"not": {"required": pair}} for pair in pairs]
         return schema

@@ -11,7 +11,6 @@ from policyctl.diagnostics import Diagnostic, Related
 from policyctl.model.codes import finding
 from policyctl.model.errors import to_findings
 from policyctl.model.fields import kind_of
-from policyctl.model.forms import check_forms
 from policyctl.model.lookups import check_references
 from policyctl.model.names import check_names
 from policyctl.model.place import dotted, key_span
@@ -49,7 +48,7 @@ def parse_document(document: Document) -> Parsed:
     both = list(_check_kind(document, root))
     known = {d.span for d in both}
     findings = [d for d in walk.findings if d.span not in known] + both
-    findings += [*check_forms(document), *check_names(document)]
+    findings += check_names(document)
     if walk.references:
         findings += check_references(document, walk.references)
     model: ServiceModel | PresetModel | None = None
