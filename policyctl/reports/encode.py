@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 _STAND_INS = str.maketrans(
     {
         "…": "...",
@@ -17,7 +15,6 @@ _STAND_INS = str.maketrans(
         "”": '"',
     }
 )
-_ESCAPED = frozenset({"Cc", "Cf", "Cn", "Cs", "Zl", "Zp"})
 
 
 def encodable(text: str, encoding: str | None) -> str:
@@ -38,19 +35,20 @@ def encodable(text: str, encoding: str | None) -> str:
 
 
 def visible(character: str) -> str:
-    """A character as people may see it: control and invisible ones as escapes."""
-    if character < "\x7f":
-        return character if character >= " " else f"\\x{ord(character):02x}"
-    if unicodedata.category(character) in _ESCAPED:
-        code = ord(character)
-        if code < 0x100:
-            return f"\\x{code:02x}"
-        return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-    return character
+    """A character as people may see it: control and invisible ones as escapes.
+
+    The plain space is the only space that is shown as it is.
+    """
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def one_line(text: str) -> str:
     """``text`` with everything that would break or disturb a line made visible."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     return "".join(map(visible, text))

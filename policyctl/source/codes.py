@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policyctl.diagnostics import Diagnostic, Related, Severity, Span
+from policyctl.diagnostics import Diagnostic, Fix, Related, Severity, Span
 
 NAMES: dict[str, str] = {
     "SY001": "invalid-encoding",
@@ -42,12 +42,12 @@ def finding(
     related: tuple[Related, ...] = (),
     *,
     severity: Severity = Severity.ERROR,
+    fix: Fix | None = None,
 ) -> Diagnostic:
     """Return a syntax finding of a known code.
 
     Raises:
         KeyError: ``code`` is not in ``NAMES``.
     """
-    return Diagnostic(
-        code, NAMES[code], severity, message, span, related=related, help=help_text
-    )
+    name = NAMES[code]
+    return Diagnostic(code, name, severity, message, span, related, help_text, fix=fix)

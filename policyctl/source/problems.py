@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policyctl.diagnostics import Diagnostic, Related, Span
+from policyctl.diagnostics import Diagnostic, Edit, Fix, Related, Span
 from policyctl.source.codes import finding
 from policyctl.source.nodes import MappingNode, ScalarNode, SequenceNode, Source
 from policyctl.source.scalars import Scalar
@@ -52,12 +52,10 @@ def key_not_text(source: Source, key: ScalarNode) -> Diagnostic:
     span = source.span(key.start, key.end)
     kind = _kind(key.value)
     shown = shorten(key.text)
-    return finding(
-        "SY010",
-        span,
-        f"the key {shown} is {kind}, not a name",
-        f'if the name is meant, put it in quotes: "{shown}"',
-    )
+    message = f"the key {shown} is {kind}, not a name"
+    hint = f'if the name is meant, put it in quotes: "{shown}"'
+    fix = Fix("put the key in quotes", (Edit(span, f'"{key.text}"'),), safe=False)
+    return finding("SY010", span, message, hint, fix=fix)
 
 
 def _kind(value: Scalar) -> str:

@@ -63,13 +63,14 @@ def has_surrogate(text: str) -> bool:
     return _SURROGATE.search(text) is not None
 
 
-def raw_double_quoted(text: str, start: int) -> str | None:
-    """The double-quoted text at ``start``, its backslashes taken literally, requoted.
+def raw_double_quoted(text: str, start: int) -> tuple[str, int] | None:
+    """The double-quoted text at ``start`` with its backslashes taken literally, requoted,
+    and the offset where it ends.
 
     None where no double-quoted text ends on that line.
     """
     found = _ESCAPED_PAIR.match(text, start)
-    return None if found is None else quote(found.group(1))
+    return None if found is None else (quote(found.group(1)), found.end())
 
 
 def _is_text(value: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from policyctl.diagnostics import Diagnostic, Related, Span
+from policyctl.diagnostics import Diagnostic, Edit, Fix, Related, Span
 from policyctl.source import problems, quotes
 from policyctl.source.codes import finding
 from policyctl.source.nodes import Source
@@ -153,14 +153,20 @@ def _escape(failure: Failure) -> Diagnostic:
     start = at if backslash < 0 else backslash
     shown = text[start : start + 2]
     hint = "write a backslash as \\\\ inside double quotes, or use single quotes"
-    if failure.opened is not None:
-        literal = quotes.raw_double_quoted(text, failure.opened)
-        if literal is not None:
-            hint = f"use single quotes, where a backslash is a backslash: {literal}"
+    fix = None
+    raw = (
+        None
+        if failure.opened is None
+        else quotes.raw_double_quoted(text, failure.opened)
+    )
+    if raw is not None and failure.opened is not None:
+        hint = f"use single quotes, where a backslash is a backslash: {raw[0]}"
+        edit = Edit(failure.source.span(failure.opened, raw[1]), raw[0])
+        fix = Fix("use single quotes", (edit,), safe=False)
     message = f'"{shown}" is not an escape that YAML knows'
     if text[start + 1 : start + 2] in ("x", "u", "U"):
         message = f'"{shown}" is not followed by the digits of a character code'
-    return finding("SY008", failure.span(start, 2), message, hint)
+    return finding("SY008", failure.span(start, 2), message, hint, fix=fix)
 
 
 def _colon(failure: Failure) -> Diagnostic:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from policyctl.source.edits import apply_edits
+from policyctl.source.edits import apply_edits, apply_fixes
 from policyctl.source.nodes import MappingNode, ScalarNode
 from policyctl.source.plain import to_plain
 from policyctl.source.quotes import scalar_text
@@ -45,6 +45,18 @@ def test_the_remedy_loads(pure: bool) -> None:
     remedy = found.help.rpartition(": ")[2]
     (document,) = read(f"path: {remedy}".encode(), "f.yaml").documents
     assert to_plain(document.root) == {"path": r"data\queue.db"}
+
+
+@pytest.mark.parametrize("pure", [False, True])
+def test_the_fix_writes_the_remedy(pure: bool) -> None:
+    """Applied, the file loads with the path that was meant, the rest untouched."""
+    result = read(b'# c\r\npath: "data\\queue.db" # d\r\n', "f.yaml", pure=pure)
+    assert result.source is not None
+    (found,) = result.diagnostics
+    assert found.fix is not None
+    assert not found.fix.safe
+    text = apply_fixes(result.source, [found.fix]).text
+    assert text == "# c\r\npath: 'data\\queue.db' # d\r\n"
 
 
 @pytest.mark.parametrize(

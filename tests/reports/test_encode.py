@@ -37,6 +37,8 @@ def test_the_result_can_always_be_written(text: str, encoding: str) -> None:
         ("価", "価"),
         ("\n", "\\x0a"),
         ("\x7f", "\\x7f"),
+        (" ", " "),
+        ("\xa0", "\\xa0"),
         ("\x9b", "\\x9b"),
         ("\u202e", "\\u202e"),
         ("\ufeff", "\\ufeff"),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policyctl.diagnostics import Severity
+from policyctl.source.edits import apply_fixes
 from policyctl.source.limits import Limits
 from policyctl.source.nodes import (
     Document,
@@ -291,6 +292,15 @@ def test_keys_are_text(reader: Reader, text: str, message: str) -> None:
     assert (found.code, found.message) == ("SY010", message)
     assert found.help is not None
     assert values(reader("on: 1\nno: 2\n'3': 4\n")) == [{"on": 1, "no": 2, "3": 4}]
+
+
+def test_a_key_can_be_put_in_quotes() -> None:
+    """The fix gives a key that is text."""
+    result = read(b"0x1F : a # c\n", "f.yaml")
+    assert result.source is not None
+    (found,) = result.diagnostics
+    assert found.fix is not None
+    assert apply_fixes(result.source, [found.fix]).text == '"0x1F" : a # c\n'
 
 
 def test_errors_inside_a_document_do_not_hide_each_other(reader: Reader) -> None:
