@@ -49,5 +49,9 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     ),
     "VA131": ("two-workers", "a queue has both consume and upload"),
     "VA132": ("overlay-defaults-off", "an environment switches off all defaults"),
-    "VA133": ("path-without-sqlite", "a file is given to a store that has none"),
+    "VA133": (
+        "key-of-another-store",
+        "a key belongs to a store that is not the chosen one",
+    ),
+    "VA134": ("extends-too-long", "presets extend too many others"),
 }

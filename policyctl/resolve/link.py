@@ -27,33 +27,32 @@ class Links:
 
     def check(self, judged: Judged) -> Iterator[Diagnostic]:
         """Check every reference that one service makes."""
-        service = judged.merged.name
         for edge in _all_edges(judged):
-            found = self._references.check(edge.to, edge.span, edge.path, service)
+            found = self._references.check(edge.to, edge.span, edge.path)
             if found is not None:
                 yield found
             elif edge.override is not None:
                 yield from self._check_override(edge)
         for subject in judged.operations.values():
-            yield from self._check_operation(subject, service)
+            yield from self._check_operation(subject)
         for subject in judged.queues.values():
             for worker in ("consume", "upload"):
-                yield from self._check_name(subject, (worker, "operation"), service)
+                yield from self._check_name(subject, (worker, "operation"))
 
-    def _check_operation(self, subject: Subject, service: str) -> Iterator[Diagnostic]:
+    def _check_operation(self, subject: Subject) -> Iterator[Diagnostic]:
         at = ("fallback", "operation")
-        unknown = list(self._check_name(subject, at, service))
+        unknown = list(self._check_name(subject, at))
         yield from unknown or self._check_cycle(subject)
 
     def _check_name(
-        self, subject: Subject, at: tuple[str, str], service: str
+        self, subject: Subject, at: tuple[str, str]
     ) -> Iterator[Diagnostic]:
         block = subject.tree.block(at[0])
         target = None if block is None else block.get(at[1])
         if target is None:
             return
         path = ".".join((subject.path, *at))
-        found = self._references.check(target, subject.place(at), path, service)
+        found = self._references.check(target, subject.place(at), path)
         if found is not None:
             yield found
 

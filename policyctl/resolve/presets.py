@@ -23,6 +23,12 @@ from policyctl.source.nodes import Document
 _OWN = frozenset({"version", "preset", "extends", "description", "owner", "defaults"})
 
 
+# Bounds that no honest set of presets comes near; without them, presets that each
+# extend two others would double in number with every level.
+MOST_PRESETS = 500
+DEEPEST = 40
+
+
 @dataclass(frozen=True, slots=True)
 class Chain:
     """The presets that a list of names stands for, bottom first.
@@ -86,6 +92,8 @@ class Presets:
             if name in trail:
                 cycle = _cycle(name, trail, where(index), path)
                 return Chain((), (*findings, cycle), False)
+            if len(trail) > DEEPEST:
+                return Chain((), (_too_long(where(index), path),), False)
             preset = self.find(name)
             if preset is None:
                 findings += self._missing(name, where(index), f"{path}.{index}")
@@ -95,7 +103,10 @@ class Presets:
             presets += part.presets
             findings += part.findings
             complete &= part.complete
-        return Chain(tuple(presets), tuple(findings), complete)
+            if len(presets) > MOST_PRESETS:
+                return Chain((), (_too_long(where(index), path),), False)
+        unique = tuple(dict.fromkeys(findings))
+        return Chain(tuple(presets) if complete else (), unique, complete)
 
     def _chain_of(self, preset: Declared, trail: tuple[str, ...]) -> Chain:
         """The presets below ``preset``, and itself."""
@@ -170,6 +181,16 @@ class Presets:
             cached = wrap(part, layer) if part else EMPTY
             self._trees[preset.name, key] = cached
         return cached
+
+
+def _too_long(span: Span, path: str) -> Diagnostic:
+    return finding(
+        "VA134",
+        f"extends leads to over {MOST_PRESETS} presets, or over {DEEPEST} levels deep",
+        span,
+        help="let presets extend few others, and name the rest where they are needed",
+        path=path,
+    )
 
 
 def _cycle(name: str, trail: tuple[str, ...], span: Span, path: str) -> Diagnostic:

@@ -28,14 +28,11 @@ class References:
         self._broken = broken
         self._anonymous = anonymous
 
-    def check(
-        self, target: str, span: Span, path: str, service: str
-    ) -> Diagnostic | None:
+    def check(self, target: str, span: Span, path: str) -> Diagnostic | None:
         """Return a finding when ``target`` does not exist, else None.
 
-        ``span`` and ``path`` are the place of the reference, ``service`` the service
-        that holds it. A service in a reported file with errors gives no finding: its
-        own errors are shown already.
+        ``span`` and ``path`` are the place of the reference. A service in a reported
+        file with errors gives no finding: its own errors are shown already.
         """
         owner, _, operation = target.partition(".")
         if operation in self._operations.get(owner, ()):
@@ -45,9 +42,9 @@ class References:
             return None if broken.reported else unreadable(target, broken, span, path)
         if owner not in self._operations and self._anonymous:
             return None
-        return self._unknown(target, span, path, service)
+        return self._unknown(target, span, path)
 
-    def _unknown(self, target: str, span: Span, path: str, service: str) -> Diagnostic:
+    def _unknown(self, target: str, span: Span, path: str) -> Diagnostic:
         owner, _, operation = target.partition(".")
         known = self._operations.get(owner)
         if known is None:
@@ -60,11 +57,11 @@ class References:
             "VA106",
             f"{what}, named by {target!r}",
             span,
-            help=self._hint(owner, operation, service),
+            help=self._hint(owner, operation),
             path=path,
         )
 
-    def _hint(self, owner: str, operation: str, service: str) -> str:
+    def _hint(self, owner: str, operation: str) -> str:
         known = self._operations.get(owner)
         if known is not None:
             near = nearest(operation, known)
@@ -73,8 +70,6 @@ class References:
             if known:
                 return f"operations of {owner} are {', '.join(sorted(known))}"
             return f"declare {operation} under operations of {owner}"
-        if operation == "" and owner in self._operations.get(service, ()):
-            return f"write {service}.{owner}"
         near = nearest(owner, self._operations)
         if near is None:
             return "add a policy file for it, or correct the name"

@@ -257,6 +257,9 @@ def test_blocks_of_service_scope_may_differ_in_order_alone(load: Load) -> None:
     [
         ("{store: sqlite, path: q.db}", "VA127", "q", None),
         ("{max_size: 5}", "VA127", "q", None),
+        ("{store: redis, url_env: U, max_size: 5}", "VA127", "redis", None),
+        ("{store: sqlite, path: x, key: k, max_size: 5}", "VA133", "k, ", "sqlite"),
+        ("{store: sqlite, path: x, url_env: U, max_size: 5}", "VA133", "U", "sqlite"),
         ("{store: sqlite, max_size: 5}", "VA124", "sqlite", None),
         ("{store: redis, key: k, max_size: 5}", "VA123", "redis", None),
         ("{store: redis, key: k, url_env: U, max_size: 5, path: x}", "VA133", "x", "redis"),

@@ -165,3 +165,35 @@ def test_assets_are_found_beside_the_package_or_inside(
         assets.templates()
     (tmp_path / "pyproject.toml").touch()
     assert assets.templates() == tmp_path / "templates"
+
+
+def test_presets_that_double_at_every_level_end_soon(load: Load) -> None:
+    """Two presets a level, each extending both below, would be 2^30 in the end."""
+    texts = ["preset: a-0", "preset: b-0"]
+    for level in range(1, 31):
+        below = f"[a-{level - 1}, b-{level - 1}]"
+        texts += [f"preset: {name}-{level}\nextends: {below}" for name in "ab"]
+    loaded = load(*texts, "service: s\nextends: [a-30]\noperations: {op: {}}")
+    assert {found.code for found in loaded.diagnostics} == {"VA134"}
+    assert len(loaded.diagnostics) < 10
+    assert loaded.project.services == {}
+
+
+def test_a_chain_of_a_thousand_presets_does_not_overflow(load: Load) -> None:
+    """Depth is bounded: one error instead of a crash."""
+    texts = ["preset: p-0"]
+    texts += [f"preset: p-{n}\nextends: [p-{n - 1}]" for n in range(1, 1000)]
+    loaded = load(*reversed(texts))
+    assert {found.code for found in loaded.diagnostics} == {"VA134"}
+
+
+def test_a_chain_of_thirty_presets_is_fine(load: Load) -> None:
+    """The bound is far above what anybody writes."""
+    texts = ["preset: p-0\ndefaults: {budget: 7s}"]
+    texts += [f"preset: p-{n}\nextends: [p-{n - 1}]" for n in range(1, 31)]
+    loaded = load(*texts, "service: s\nextends: [p-30]\noperations: {op: {}}")
+    assert loaded.diagnostics == ()
+    found = loaded.project.find_operation("s.op")
+    assert found is not None
+    assert found.budget is not None
+    assert found.budget.total == 7.0

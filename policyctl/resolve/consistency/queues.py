@@ -14,6 +14,7 @@ def check_queue(subject: Subject, redis_url: str | None) -> Iterator[Diagnostic]
     tree = subject.tree
     yield from required.check_queue(subject)
     yield from stores.check_store(subject, tree.get("url_env") or redis_url, ())
+    yield from _check_redis_keys(subject)
     yield from stores.check_path(subject, ())
     yield from times.growth(subject, ("redelivery",))
     if tree.get("overflow") == "dead_letter" and not tree.has("dead_letter"):
@@ -32,6 +33,28 @@ def check_queue(subject: Subject, redis_url: str | None) -> Iterator[Diagnostic]
             help="keep one of them, or use two queues",
             related=[subject.related(("consume",), "the other worker")],
         )
+
+
+def _check_redis_keys(subject: Subject) -> Iterator[Diagnostic]:
+    """A redis queue needs a key; key and url_env mean nothing to other stores."""
+    tree = subject.tree
+    store = tree.get("store")
+    if store == "redis" and not tree.has("key"):
+        yield subject.error(
+            "VA127",
+            "a queue in redis has no key",
+            ("store",),
+            help='add key, for example key: "recovery:queue"',
+        )
+    for name in ("key", "url_env"):
+        if store == "sqlite" and tree.has(name):
+            yield subject.error(
+                "VA133",
+                f"{name} is for store: redis, but the store is sqlite",
+                (name,),
+                help=f"write store: redis, or remove {name}",
+                related=[subject.related(("store",), "store is sqlite")],
+            )
 
 
 def check_inbound(subject: Subject, redis_url: str | None) -> Iterator[Diagnostic]:
