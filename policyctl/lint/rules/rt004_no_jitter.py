@@ -30,7 +30,7 @@ class NoJitter(Rule):
           get_rate:
             transport: http
             idempotent: true
-            facts: {callers: 24}
+            facts: {callers: 8}
             attempt_timeout: 500ms
             budget: 3s
             retry: {max_attempts: 3, backoff: {jitter: none}}
@@ -43,7 +43,7 @@ class NoJitter(Rule):
           get_rate:
             transport: http
             idempotent: true
-            facts: {callers: 24}
+            facts: {callers: 8}
             attempt_timeout: 500ms
             budget: 3s
             retry: {max_attempts: 3, backoff: {jitter: full}}

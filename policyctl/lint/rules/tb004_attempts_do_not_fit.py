@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Severity
 from policyctl.lint import outcomes, show
-from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.attempts import (
     Reachable,

@@ -18,8 +18,10 @@ from policyctl.lint.testing import lint_yaml, operation_yaml
         ("transport: local\nattempt_timeout: {total: 2s, sync: cooperative}", 0),
         ("attempt_timeout: {total: 2s, sync: cooperative}", 0),
         (
-            ("kind: stream\ntransport: http\n"
-            "attempt_timeout: {idle: 2s, sync: cooperative}"),
+            (
+                "kind: stream\ntransport: http\n"
+                "attempt_timeout: {idle: 2s, sync: cooperative}"
+            ),
             0,
         ),
     ],

@@ -1,0 +1,99 @@
+"""How many attempts reach a service when everything fails (formula F5 on a project).
+
+Everything here is a lower bound where a fact is missing, so that what it proves holds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from policyctl.lint.context import Context, Site
+from policyctl.lint.formulas.load import (
+    budgeted_amplification,
+    hedge_amplification,
+    sustained_ratio,
+)
+from policyctl.lint.traffic import Load
+from policyctl.resolve.policy import Operation, RetryBudget, Service
+
+
+def attempts_of(policy: Operation) -> float:
+    """The most attempts of one call; infinite where they are unlimited."""
+    if policy.retry is None:
+        return 1.0
+    limit = policy.retry.max_attempts
+    return math.inf if limit is None else float(limit)
+
+
+def sustained(budget: RetryBudget, load: Load) -> float:
+    """Retries for each first try that a budget lets through while all calls fail."""
+    on_request = budget.refill == "request"
+    if load.rate is None or load.callers is None:
+        return budget.ratio if on_request else 0.0
+    return sustained_ratio(
+        budget.ratio, on_request, budget.floor, load.callers, load.rate
+    )
+
+
+def amplification(policy: Operation, load: Load) -> float:
+    """Attempts for each first try of an operation whose every attempt fails."""
+    if policy.hedge is not None:
+        return hedge_amplification(1.0, policy.hedge.max_hedges, policy.hedge.budget)
+    attempts = attempts_of(policy)
+    if policy.retry is None or policy.retry.budget is None:
+        return attempts
+    return budgeted_amplification(attempts, sustained(policy.retry.budget, load))
+
+
+def layer_attempts(service: Service) -> int:
+    """Attempts that layers in front of a service make of each one."""
+    return math.prod(layer.max_attempts for layer in service.facts.layers)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What reaches one service.
+
+    Attributes:
+        first: first tries/s of all operations whose rate is known.
+        attempts: attempts/s that these become when everything fails.
+        missing: facts without which the two are too low.
+    """
+
+    first: float
+    attempts: float
+    missing: tuple[str, ...]
+
+    @property
+    def factor(self) -> float:
+        """Attempts for each first try."""
+        return self.attempts / self.first if self.first else 1.0
+
+
+def demand(service: Service, context: Context) -> Demand:
+    """The demand on a service: its operations, and callers with an override."""
+    first, attempts = 0.0, 0.0
+    missing: list[str] = []
+    layers = layer_attempts(service)
+    for operation in service.operations.values():
+        load = context.traffic.of_operation(operation)
+        if load.rate is None:
+            missing += load.missing_rate
+            continue
+        factor = amplification(operation, load)
+        total = load.rate * factor
+        for edge in context.graph.callers(operation.id):
+            if edge.call is None or edge.call.policy is None:
+                continue
+            own = context.traffic.of_edge(edge)
+            if own.rate is not None:
+                total += own.rate * (amplification(edge.call.policy, own) - factor)
+        first += load.rate
+        attempts += total * layers
+    return Demand(first, attempts, tuple(missing))
+
+
+def callee_of(site: Site, context: Context) -> Service:
+    """The service that a site's attempts go to."""
+    return context.project.services[site.policy.service]

@@ -1,0 +1,151 @@
+"""RT007: retry budgets that leave no headroom."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from policyctl.diagnostics import Diagnostic, Severity
+from policyctl.lint import amplify, setting, show
+from policyctl.lint.compare import over, reaches
+from policyctl.lint.context import Context, Site
+from policyctl.lint.formulas.load import recovery_time
+from policyctl.lint.rule import Outcomes, Rule, missing
+from policyctl.resolve.policy import RetryBudget
+
+
+class RetryBudgetTooGenerous(Rule):
+    """The retry budget is larger than the callee's headroom.
+
+    What:
+        With `refill: request`, first tries and the retries that they pay for reach the
+        callee's capacity: `rho (1 + b_eff) >= 1` (an error). Below that, recovery from
+        an outage of 30 s takes over 5 minutes (a warning).
+
+    Why:
+        A budget that first tries refill keeps granting retries while everything fails.
+        In the published model at 93 % utilisation, 10 % and 7 % never recover, 5 % takes
+        about 454 s, and refilling on success 152 s.
+
+    Bad:
+        version: 1
+        service: price_api
+        owner: price-team
+        facts: {capacity: 300/s}
+        operations:
+          get_price:
+            transport: http
+            idempotent: true
+            facts: {rate: 280/s, callers: 8}
+            attempt_timeout: 500ms
+            budget: 3s
+            retry: {budget: {ratio: 10%, refill: request, floor: 1/m}}
+
+    Good:
+        version: 1
+        service: price_api
+        owner: price-team
+        facts: {capacity: 400/s}
+        operations:
+          get_price:
+            transport: http
+            idempotent: true
+            facts: {rate: 280/s, callers: 8}
+            attempt_timeout: 500ms
+            budget: 3s
+            retry: {budget: {ratio: 10%, refill: success, floor: 1/m}}
+
+    Fix:
+        Set `refill: success`, or lower the ratio to half of the headroom.
+
+    False positives:
+        Capacity that was measured with dearer requests: state that of the usual mix.
+
+    References:
+        Bronson et al., Metastable Failures in Distributed Systems, HotOS 2021
+        Marc Brooker, Fixing retries with token buckets and circuit breakers, 2022
+    """
+
+    code: ClassVar[str] = "RT007"
+    name: ClassVar[str] = "retry-budget-too-generous"
+    severity: ClassVar[Severity] = Severity.ERROR
+    facts: ClassVar[tuple[str, ...]] = (
+        "callee's facts.capacity",
+        "operation facts.rate",
+        "operation facts.callers",
+        "facts.instances",
+    )
+
+    outage = setting.seconds(30.0, "the outage whose recovery is worked out")
+    recovery = setting.seconds(300.0, "the longest recovery that is not reported")
+
+    def check_operation(self, site: Site, context: Context) -> Outcomes:
+        retry = site.policy.retry
+        if retry is None or retry.max_attempts == 1 or retry.budget is None:
+            return
+        callee = amplify.callee_of(site, context)
+        load, capacity = context.load(site), callee.facts.capacity
+        if capacity is None or load.rate is None:
+            lacking = [] if capacity else [f"{callee.name}.facts.capacity"]
+            yield from missing([*lacking, *load.missing_rate])
+            return
+        demand = amplify.demand(callee, context)
+        if reaches(demand.attempts, capacity):
+            if retry.budget.refill == "request":
+                yield self._no_headroom(site, retry.budget, demand, capacity)
+            return
+        yield from missing(demand.missing + load.missing_callers)
+        timeout = site.policy.attempt_timeout
+        tau = 0.0 if timeout is None or timeout.total is None else timeout.total
+        needed = recovery_time(demand.first, demand.factor, capacity, self.outage, tau)
+        if over(needed, self.recovery):
+            yield self._slow_recovery(site, retry.budget, demand, capacity, needed)
+
+    def _no_headroom(
+        self, site: Site, budget: RetryBudget, demand: amplify.Demand, capacity: float
+    ) -> Diagnostic:
+        return self.finding(
+            site.place,
+            "retry.budget.refill",
+            f"{show.rate(demand.first)} with retries of "
+            f"{show.ratio(demand.factor - 1)} = {show.rate(demand.attempts)} >= capacity "
+            f"{show.rate(capacity)}: while all calls fail, first tries keep paying for "
+            "retries",
+            help=_help(budget, demand.first / capacity),
+            also=(
+                ("retry.budget.ratio", f"{show.ratio(budget.ratio)} of first tries"),
+            ),
+        )
+
+    def _slow_recovery(
+        self,
+        site: Site,
+        budget: RetryBudget,
+        demand: amplify.Demand,
+        capacity: float,
+        needed: float,
+    ) -> Diagnostic:
+        return self.finding(
+            site.place,
+            "retry.budget",
+            f"{show.rate(demand.first)} become {show.rate(demand.attempts)} of "
+            f"{show.rate(capacity)}: recovery from an outage of "
+            f"{show.duration(self.outage)} takes about {show.duration(round(needed))}",
+            severity=Severity.WARNING,
+            help=_help(budget, demand.first / capacity),
+        )
+
+
+def _help(budget: RetryBudget, utilisation: float) -> str:
+    """Refill on success, or half of the headroom; neither helps without headroom."""
+    if utilisation >= 1:
+        return "add capacity: first tries alone use all of it"
+    ways: list[str] = []
+    if budget.refill == "request":
+        ways.append("set refill: success")
+    most = min(budget.ratio, 0.5 * (1 / utilisation - 1))
+    if budget.refill == "request" and most < budget.ratio:
+        ways.append(f"ratio: {show.ratio(math.floor(most * 1000) / 1000)}")
+    if not ways:
+        ways.append("add capacity, or shorten the queue that keeps the backlog")
+    return " or ".join(ways)

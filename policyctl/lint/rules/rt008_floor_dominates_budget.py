@@ -1,0 +1,150 @@
+"""RT008: retry budgets whose floor or burst is the real limit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from policyctl.diagnostics import Diagnostic, Severity
+from policyctl.lint import amplify, show
+from policyctl.lint.compare import over, reaches
+from policyctl.lint.context import Context, Site
+from policyctl.lint.formulas.load import burst_retries
+from policyctl.lint.rule import Outcomes, Rule, missing
+from policyctl.resolve.policy import RetryBudget
+
+
+class FloorDominatesBudget(Rule):
+    """The floor or burst of the retry budget outweighs its ratio.
+
+    What:
+        - The floors of all client processes together grant more retries than the ratio:
+          `N m > b lam`; an error if with them first tries reach the callee's capacity.
+        - The full buckets of all processes hold more retries than the callee serves
+          within one attempt timeout: `N x burst > C t`.
+
+    Why:
+        Floor and burst belong to each process. A floor of 10 retries/s is 3,000/s in a
+        fleet of 300, whatever the ratio says. In the published model, a thousand small
+        clients kept amplification at 1.6 despite a budget of 10 %.
+
+    Bad:
+        version: 1
+        service: price_api
+        owner: price-team
+        operations:
+          get_price:
+            transport: http
+            idempotent: true
+            facts: {rate: 2000/s, callers: 300}
+            attempt_timeout: 500ms
+            budget: 3s
+            retry: {budget: {ratio: 20%, floor: 10/s}}
+
+    Good:
+        version: 1
+        service: price_api
+        owner: price-team
+        operations:
+          get_price:
+            transport: http
+            idempotent: true
+            facts: {rate: 2000/s, callers: 300}
+            attempt_timeout: 500ms
+            budget: 3s
+            retry: {budget: {ratio: 20%, floor: 1/s}}
+
+    Fix:
+        Set `floor` to at most `b lam / N`, and scale `burst` in the same way.
+
+    False positives:
+        Clients with less than one call per second need a floor: it is never advised to
+        be 0.
+
+    References:
+        Finagle documentation, RetryBudget: minRetriesPerSec is per client
+        Marc Brooker, Fixing retries with token buckets and circuit breakers, 2022
+    """
+
+    code: ClassVar[str] = "RT008"
+    name: ClassVar[str] = "floor-dominates-budget"
+    severity: ClassVar[Severity] = Severity.WARNING
+    facts: ClassVar[tuple[str, ...]] = (
+        "operation facts.rate",
+        "operation facts.callers",
+        "facts.instances",
+        "callee's facts.capacity",
+    )
+
+    def check_operation(self, site: Site, context: Context) -> Outcomes:
+        retry = site.policy.retry
+        if retry is None or retry.max_attempts == 1 or retry.budget is None:
+            return
+        load, budget = context.load(site), retry.budget
+        callee = amplify.callee_of(site, context)
+        if load.rate is None or load.callers is None:
+            yield from missing(load.missing)
+            return
+        floors = budget.floor * load.callers
+        if over(floors, budget.ratio * load.rate):
+            yield self._floor(
+                site, budget, load.rate, load.callers, callee.facts.capacity
+            )
+        timeout = site.policy.attempt_timeout
+        if timeout is None or timeout.total is None:
+            return
+        if callee.facts.capacity is None:
+            yield from missing([f"{callee.name}.facts.capacity"])
+            return
+        served = callee.facts.capacity * timeout.total
+        if over(burst_retries(load.callers, budget.burst), served):
+            yield self._burst(site, budget, load.callers, served)
+
+    def _floor(
+        self,
+        site: Site,
+        budget: RetryBudget,
+        rate: float,
+        callers: int,
+        capacity: float | None,
+    ) -> Diagnostic:
+        floors = budget.floor * callers
+        severe = capacity is not None and reaches(rate + floors, capacity)
+        message = (
+            f"{callers} processes x floor {show.rate(budget.floor)} = "
+            f"{show.rate(floors)} of retries > {show.ratio(budget.ratio)} of "
+            f"{show.rate(rate)} = {show.rate(budget.ratio * rate)}"
+        )
+        if severe and capacity is not None:
+            message += (
+                f"; with first tries they reach the capacity {show.rate(capacity)}"
+            )
+        return self.finding(
+            site.place,
+            "retry.budget.floor",
+            message,
+            severity=Severity.ERROR if severe else None,
+            help=f"set floor: {_floor_text(budget.ratio * rate / callers)} or less",
+            also=(("retry.budget.ratio", "the ratio"),),
+        )
+
+    def _burst(
+        self, site: Site, budget: RetryBudget, callers: int, served: float
+    ) -> Diagnostic:
+        total = burst_retries(callers, budget.burst)
+        return self.finding(
+            site.place,
+            "retry.budget.burst",
+            f"{callers} processes x burst {budget.burst} = {total} retries at once, "
+            f"more than the {show.number(served)} attempts that {site.policy.service} "
+            "serves within attempt_timeout",
+            help=f"set burst: {max(1, int(served / callers))}",
+        )
+
+
+def _floor_text(floor: float) -> str:
+    """A rate rounded down to whole events per second, minute or hour, never 0."""
+    for unit, seconds in (("s", 1), ("m", 60), ("h", 3600)):
+        whole = int(floor * seconds + 1e-9)
+        if whole >= 1:
+            return f"{whole}/{unit}"
+    return "1/h"

@@ -1,0 +1,129 @@
+"""RT011: clients that all come back at once."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from policyctl.diagnostics import Severity
+from policyctl.lint import place, show
+from policyctl.lint.compare import over
+from policyctl.lint.context import Context
+from policyctl.lint.formulas.load import reconnect_window
+from policyctl.lint.rule import Outcomes, Rule, missing
+from policyctl.resolve.policy import ReconnectFacts, Service
+
+
+class SynchronisedReconnect(Rule):
+    """Clients reconnect faster than connections can be accepted.
+
+    What:
+        `facts.reconnect` describes a fixed delay without jitter (a warning), or clients
+        come back within a window shorter than `N / accept_rate` (an error). A fleet that
+        can be accepted within one second is not measured.
+
+    Why:
+        Clients that lose their connections together return together. Chat services,
+        streaming back ends and whole regions have been kept down by their own clients.
+
+    Bad:
+        version: 1
+        service: push_gateway
+        owner: push-team
+        facts:
+          reconnect: {delay: 1s, jitter: none, accept_rate: 2000/s}
+        operations:
+          subscribe:
+            transport: http
+            idempotent: true
+            facts: {callers: 200000}
+            attempt_timeout: 2s
+            budget: 5s
+
+    Good:
+        version: 1
+        service: push_gateway
+        owner: push-team
+        facts:
+          reconnect: {window: 120s, jitter: full, accept_rate: 2000/s}
+        operations:
+          subscribe:
+            transport: http
+            idempotent: true
+            facts: {callers: 200000}
+            attempt_timeout: 2s
+            budget: 5s
+
+    Fix:
+        Spread reconnects with full jitter over at least `N / accept_rate`.
+
+    False positives:
+        Small fleets.
+
+    References:
+        AWS, Summary of the Amazon Kinesis Event in the Northern Virginia Region, 2020
+        Slack Engineering, Slack's Outage on January 4th 2021
+    """
+
+    code: ClassVar[str] = "RT011"
+    name: ClassVar[str] = "synchronised-reconnect"
+    severity: ClassVar[Severity] = Severity.WARNING
+    facts: ClassVar[tuple[str, ...]] = (
+        "facts.reconnect",
+        "operation facts.callers",
+        "facts.instances",
+    )
+
+    def check_service(self, service: Service, context: Context) -> Outcomes:
+        reconnect = service.facts.reconnect
+        if reconnect is None:
+            return
+        clients = _clients(service, context)
+        if clients is None:
+            first = next(iter(service.operations.values()), None)
+            path = service.name if first is None else first.path
+            fact = "instances" if first is None else "callers"
+            yield from missing([f"{path}.facts.{fact}"])
+            return
+        spread, rate = _spread(reconnect), reconnect.accept_rate
+        if rate is not None and clients <= rate:
+            return
+        needed = 0.0 if rate is None else reconnect_window(clients, rate)
+        spot = place.of_service(service)
+        if rate is not None and over(needed, spread):
+            yield self.finding(
+                spot,
+                "facts.reconnect",
+                f"{clients} clients come back within {show.duration(spread)}, but "
+                f"accepting them at {show.rate(rate)} takes {show.duration(needed)}",
+                severity=Severity.ERROR,
+                help=f"spread reconnects over {show.ceil_duration(needed)} with full "
+                "jitter",
+            )
+        elif spread == 0 and clients > 1:
+            yield self.finding(
+                spot,
+                "facts.reconnect",
+                f"{clients} clients that lose their connections together come back "
+                f"together, after exactly {show.duration(reconnect.delay or 0.0)}",
+                help="add jitter: full and a window, and state accept_rate",
+            )
+
+
+def _clients(service: Service, context: Context) -> int | None:
+    """Client processes: of its operations, or its own if it has none."""
+    counts = [context.traffic.callers(op) for op in service.operations.values()]
+    known = [number for number in counts if number is not None]
+    if known:
+        return max(known)
+    return None if service.operations else service.facts.instances
+
+
+def _spread(reconnect: ReconnectFacts) -> float:
+    """Seconds over which clients come back."""
+    if reconnect.window is not None:
+        return reconnect.window
+    delay = reconnect.delay or 0.0
+    kind = reconnect.jitter or "none"
+    if kind in ("full", "decorrelated"):
+        return delay
+    return delay / 2 if kind == "equal" else 0.0

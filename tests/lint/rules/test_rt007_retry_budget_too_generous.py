@@ -1,0 +1,106 @@
+"""RT007: retry budgets that leave no headroom."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, operation_yaml, run_yaml
+
+HEAD = "transport: http\nidempotent: true\nattempt_timeout: 500ms\n"
+
+
+def policy(
+    budget: str,
+    rate: str = "280/s",
+    capacity: str | None = "300/s",
+    callers: str = ", callers: 6",
+) -> str:
+    """An operation with this retry budget."""
+    service = "" if capacity is None else f"facts: {{capacity: {capacity}}}"
+    return operation_yaml(
+        f"{HEAD}facts: {{rate: {rate}{callers}}}\nretry: {{budget: {budget}}}", service
+    )
+
+
+def test_the_example_of_the_catalogue() -> None:
+    """280/s x 1.1 = 308/s against 300/s; half of the headroom is 3.5 %."""
+    (found,) = lint_yaml(policy("{ratio: 10%, refill: request, floor: 0/s}"), "RT007")
+    assert found.severity is Severity.ERROR
+    assert found.message == (
+        "280/s with retries of 10% = 308/s >= capacity 300/s: "
+        "while all calls fail, first tries keep paying for retries"
+    )
+    assert found.help == "set refill: success or ratio: 3.5%"
+    assert found.policy_path.endswith("retry.budget.refill")
+
+
+@pytest.mark.parametrize(("rate", "count"), [("250/s", 1), ("249.9/s", 0)])
+def test_exactly_the_capacity_is_reported(rate: str, count: int) -> None:
+    """250/s x 1.2 = 300/s reach the capacity."""
+    text = policy("{ratio: 20%, refill: request, floor: 0/s}", rate)
+    errors = [d for d in lint_yaml(text, "RT007") if d.severity is Severity.ERROR]
+    assert len(errors) == count
+
+
+def test_floors_of_all_processes_count() -> None:
+    """6 processes x 2/s of floor on 240/s are 5 % more: 240 x 1.25 = 300/s."""
+    text = policy("{ratio: 20%, refill: request, floor: 2/s}", "240/s")
+    (found,) = lint_yaml(text, "RT007")
+    assert found.message.startswith("240/s with retries of 25% = 300/s")
+
+
+def test_refill_on_success_stops_in_an_outage() -> None:
+    """While everything fails only the floor is left, so capacity is not reached."""
+    text = policy("{ratio: 50%, refill: success, floor: 0/s}", "200/s")
+    assert lint_yaml(text, "RT007") == []
+
+
+@pytest.mark.parametrize(("rate", "count"), [("273.1/s", 0), ("273.2/s", 1)])
+def test_boundary_of_slow_recovery(rate: str, count: int) -> None:
+    """(lam 30 - 150) / (300 - lam) is over 300 s from lam = 273.18/s on."""
+    text = policy("{ratio: 10%, refill: success, floor: 0/s}", rate)
+    assert len(lint_yaml(text, "RT007")) == count
+
+
+def test_slow_recovery_is_a_warning() -> None:
+    """A lam = 280/s: (280 x 30 - 300 x 0.5) / 20 = 412.5 s."""
+    text = policy("{ratio: 10%, refill: success, floor: 0/s}")
+    (found,) = lint_yaml(text, "RT007")
+    assert found.severity is Severity.WARNING
+    assert found.message == (
+        "280/s become 280/s of 300/s: recovery from an outage of 30s takes about 6m52s"
+    )
+    assert found.help == ("add capacity, or shorten the queue that keeps the backlog")
+
+
+def test_thresholds_can_be_set() -> None:
+    """A project may accept a longer recovery."""
+    text = policy("{ratio: 10%, refill: success, floor: 0/s}")
+    assert lint_yaml(text, "RT007", thresholds={"RT007": {"recovery": "7m"}}) == []
+
+
+def test_missing_facts_are_named() -> None:
+    """Capacity and rate first; callers for the floors."""
+    text = policy("{ratio: 1%, refill: request}", capacity=None)
+    assert [s.fact for s in run_yaml(text, "RT007").coverage.skipped] == [
+        "payment_api.facts.capacity"
+    ]
+    text = policy("{ratio: 1%, refill: request}", "10/s", callers="")
+    assert [s.fact for s in run_yaml(text, "RT007").coverage.skipped] == [
+        "payment_api.operations.charge.facts.callers"
+    ]
+
+
+def test_budget_of_a_preset_is_shown_there() -> None:
+    """An inherited budget is a related place."""
+    preset = (
+        "version: 1\npreset: generous\ndefaults:\n"
+        "  retry: {budget: {ratio: 20%, refill: request}}\n"
+    )
+    text = operation_yaml(
+        f"{HEAD}facts: {{rate: 280/s, callers: 6}}",
+        "extends: [generous]\nfacts: {capacity: 300/s}",
+    )
+    (found,) = lint_yaml(text, "RT007", files={"generous.yaml": preset})
+    assert str(found.related[0].span) == "generous.yaml:4:40"

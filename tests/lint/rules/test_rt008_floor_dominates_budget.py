@@ -1,0 +1,96 @@
+"""RT008: retry budgets whose floor or burst is the real limit."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, operation_yaml, run_yaml
+
+HEAD = "transport: http\nidempotent: true\nattempt_timeout: 1s\n"
+
+
+def policy(
+    budget: str,
+    facts: str = "{rate: 2000/s, callers: 300}",
+    capacity: str | None = None,
+) -> str:
+    """An operation with this retry budget."""
+    service = "" if capacity is None else f"facts: {{capacity: {capacity}}}"
+    return operation_yaml(f"{HEAD}facts: {facts}\nretry: {{budget: {budget}}}", service)
+
+
+def test_the_example_of_the_catalogue() -> None:
+    """300 x 10/s = 3000/s against 20 % of 2000/s = 400/s; 1/s of each is enough."""
+    (found,) = lint_yaml(policy("{ratio: 20%, floor: 10/s}"), "RT008")
+    assert found.severity is Severity.WARNING
+    assert found.message == (
+        "300 processes x floor 10/s = 3000/s of retries > 20% of 2000/s = 400/s"
+    )
+    assert found.help == "set floor: 1/s or less"
+    assert found.policy_path.endswith("retry.budget.floor")
+
+
+@pytest.mark.parametrize(("floor", "count"), [("2/s", 0), ("121/m", 1)])
+def test_equality_is_fine(floor: str, count: int) -> None:
+    """10 processes x 2/s are just 20 % of 100/s."""
+    text = policy(f"{{ratio: 20%, floor: {floor}}}", "{rate: 100/s, callers: 10}")
+    assert len(lint_yaml(text, "RT008")) == count
+
+
+@pytest.mark.parametrize(
+    ("capacity", "severity"), [("130/s", Severity.ERROR), ("131/s", Severity.WARNING)]
+)
+def test_floors_that_reach_the_capacity(capacity: str, severity: Severity) -> None:
+    """100/s and 10 x 3/s of floors are 130/s."""
+    text = policy(
+        "{ratio: 10%, floor: 3/s, burst: 1}", "{rate: 100/s, callers: 10}", capacity
+    )
+    (found,) = lint_yaml(text, "RT008")
+    assert found.severity is severity
+
+
+@pytest.mark.parametrize(("burst", "count"), [(30, 0), (31, 1)])
+def test_bursts_against_one_timeout_of_work(burst: int, count: int) -> None:
+    """10 processes x 30 are just the 300 attempts that are served within 1 s."""
+    text = policy(
+        f"{{ratio: 10%, floor: 0/s, burst: {burst}}}",
+        "{rate: 100/s, callers: 10}",
+        "300/s",
+    )
+    found = lint_yaml(text, "RT008")
+    assert [d.message for d in found] == [
+        ("10 processes x burst 31 = 310 retries at once, more than the 300 attempts "
+        "that payment_api serves within attempt_timeout")
+    ] * count
+    if found:
+        assert found[0].help == "set burst: 30"
+
+
+@pytest.mark.parametrize(
+    ("rate", "callers", "floor"),
+    [("60/s", 100, "1/m"), ("600/s", 10, "3/s"), ("1/s", 1000, "1/h")],
+)
+def test_the_advice_is_never_zero(rate: str, callers: int, floor: str) -> None:
+    """5 % of 0.6/s is 0.03/s or 1.8/m; 5 % of 0.001/s is under one per hour."""
+    text = policy("{ratio: 5%, floor: 10/s}", f"{{rate: {rate}, callers: {callers}}}")
+    (found,) = lint_yaml(text, "RT008")
+    assert found.help == f"set floor: {floor} or less"
+
+
+def test_missing_facts_are_named() -> None:
+    """Rate and callers for the floor, capacity for the burst."""
+    result = run_yaml(policy("{ratio: 20%}", "{callers: 3}"), "RT008")
+    assert [s.fact.rpartition(".")[2] for s in result.coverage.skipped] == ["rate"]
+    result = run_yaml(policy("{ratio: 20%}"), "RT008")
+    assert [s.fact.rpartition(".")[2] for s in result.coverage.skipped] == ["capacity"]
+
+
+def test_floor_of_a_preset_is_shown_there() -> None:
+    """An inherited floor is a related place."""
+    preset = "version: 1\npreset: high\ndefaults:\n  retry: {budget: {floor: 10/s}}\n"
+    text = operation_yaml(
+        f"{HEAD}facts: {{rate: 2000/s, callers: 300}}", "extends: [high]"
+    )
+    (found,) = lint_yaml(text, "RT008", files={"high.yaml": preset})
+    assert str(found.related[0].span) == "high.yaml:4:27"

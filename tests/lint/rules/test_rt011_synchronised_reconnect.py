@@ -1,0 +1,77 @@
+"""RT011: clients that all come back at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, operation_yaml, run_yaml
+
+
+def policy(reconnect: str, callers: int | None = 200_000) -> str:
+    """A service with so many clients."""
+    facts = "" if callers is None else f"facts: {{callers: {callers}}}"
+    return operation_yaml(
+        f"transport: http\n{facts}", f"facts: {{reconnect: {reconnect}}}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reconnect", "severity"),
+    [
+        ("{delay: 1s, jitter: none, accept_rate: 2000/s}", Severity.ERROR),
+        ("{delay: 1s, jitter: none}", Severity.WARNING),
+        ("{delay: 1s}", Severity.WARNING),
+        ("{delay: 1s, jitter: full}", None),
+        ("{window: 100s, jitter: full, accept_rate: 2000/s}", None),
+        ("{window: 99s, jitter: full, accept_rate: 2000/s}", Severity.ERROR),
+        ("{delay: 100s, jitter: full, accept_rate: 2000/s}", None),
+        ("{delay: 199s, jitter: equal, accept_rate: 2000/s}", Severity.ERROR),
+        ("{delay: 200s, jitter: equal, accept_rate: 2000/s}", None),
+    ],
+)
+def test_windows(reconnect: str, severity: Severity | None) -> None:
+    """200,000 clients at 2,000/s need 100 s."""
+    found = lint_yaml(policy(reconnect), "RT011")
+    assert [d.severity for d in found] == ([] if severity is None else [severity])
+
+
+def test_messages() -> None:
+    """Both messages print the fleet and the times."""
+    (late,) = lint_yaml(policy("{window: 10s, accept_rate: 2000/s}"), "RT011")
+    assert late.message == (
+        "200000 clients come back within 10s, but accepting them at 2000/s takes 1m40s"
+    )
+    assert late.help == "spread reconnects over 1m40s with full jitter"
+    (fixed,) = lint_yaml(policy("{delay: 5s}"), "RT011")
+    assert fixed.message == (
+        "200000 clients that lose their connections together come back together, "
+        "after exactly 5s"
+    )
+
+
+@pytest.mark.parametrize(("callers", "count"), [(200, 0), (201, 1)])
+def test_fleets_that_fit_into_a_second(callers: int, count: int) -> None:
+    """200 clients at 200/s are nothing."""
+    text = policy("{delay: 1s, jitter: none, accept_rate: 200/s}", callers)
+    assert len(lint_yaml(text, "RT011")) == count
+
+
+def test_missing_callers_are_named() -> None:
+    """Without the number of clients the rule is silent."""
+    result = run_yaml(policy("{delay: 1s}", None), "RT011")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [
+        "payment_api.operations.charge.facts.callers"
+    ]
+
+
+def test_a_client_that_describes_itself() -> None:
+    """A service without operations reconnects with its own instances."""
+    text = (
+        "version: 1\nservice: agent\nowner: a\n"
+        "facts: {instances: 5000, reconnect: {delay: 1s, accept_rate: 100/s}}\n"
+        "queues:\n  jobs: {store: sqlite, path: jobs.db, max_size: 10}\n"
+    )
+    (found,) = lint_yaml(text, "RT011")
+    assert found.message.startswith("5000 clients come back within 0s")
