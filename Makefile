@@ -48,7 +48,7 @@ generated: $(STAMP) ## The policies of this repository, checked, generated and t
 	$(BIN)/policyctl generate --output build/generated/demo_policies --package demo_policies
 	$(BIN)/policyctl generate --check --output build/generated/demo_policies --package demo_policies
 	$(BIN)/mypy --strict --config-file= build/generated/demo_policies
-	$(BIN)/pyright -p build/generated
+	$(BIN)/pyright build/generated/demo_policies
 
 unit: $(STAMP) ## The tests
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
