@@ -112,6 +112,7 @@ class Call:
         if previous is not None and attempt.error is previous:
             previous.__traceback__ = self._traceback
         delay, why = self._decide(attempt)
+        attempt.error = None  # frames of its traceback hold the attempt
         if delay is None:
             self._note(why)
             return None

@@ -36,9 +36,7 @@ class Fallback:
     ) -> None:
         self._policy = policy
         self.settings = settings
-        self._rules = FallbackRules(
-            settings.fallback_on, classifier, policy.transport
-        )
+        self._rules = FallbackRules(settings.fallback_on, classifier, policy.transport)
         self._answer: Callable[..., Any] = _answer_of(settings)
 
     def covers(self, error: Exception, rejection: Exception | None) -> bool:

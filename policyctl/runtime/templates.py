@@ -189,7 +189,7 @@ def _failed(features: Features) -> list[str]:
     elif features.is_async:
         arguments += ", None, None"
     if features.budget:
-        arguments += ", _pc_token"
+        arguments += ", token=_pc_token"
     return [f"  _pc_attempt = _pc_failed({arguments})"]
 
 
