@@ -82,17 +82,15 @@ class Builder:
         text = event.value
         start = event.start_mark.index
         self._end = end = event.end_mark.index
-        value: Scalar
+        value: Scalar = text
+        style = "plain"
         if event.style:
             style = _STYLES[event.style]
-            value = text
-        else:
-            style = "plain"
+        elif event.tag is None:
             try:
                 value = resolve(text)
             except ValueError as error:
                 self._report(problems.long_number(self.source, start, end, str(error)))
-                value = text
             if isinstance(value, str):
                 text = value  # equal texts of all files share one string
         node = ScalarNode(start, end, value, text, style)

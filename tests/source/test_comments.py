@@ -80,6 +80,11 @@ def test_values_that_a_merge_or_duplicate_hides_still_hide_signs(
     assert found(reader(text)) == [("# yes", False)]
 
 
+def test_a_text_without_the_sign(reader: Reader) -> None:
+    """There is nothing to find."""
+    assert found(reader("a: 1\n")) == []
+
+
 def test_crlf(reader: Reader) -> None:
     """A comment ends before the carriage return."""
     assert found(reader("a: 1 # one\r\n# two\r\nb: 2\r\n")) == [

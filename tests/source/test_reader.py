@@ -177,6 +177,26 @@ def test_aliases_share_the_node_and_know_their_place(reader: Reader) -> None:
     assert listed.extent(0) == (23, 24)
 
 
+def test_depth_counts_through_aliases(reader: Reader) -> None:
+    """Levels of the aliased value add to those around the alias."""
+    anchored = "a: &a " + "[" * 60 + "]" * 60
+    fits, too_deep = (f"{anchored}\nb: {'[' * n}*a{']' * n}\n" for n in (39, 40))
+    assert reader(fits).diagnostics == ()
+    (found,) = reader(too_deep).diagnostics
+    assert (found.code, str(found.span)) == ("SY014", "f.yaml:2:44")
+
+
+def test_without_libyaml_the_pure_parser_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PyYAML that was built without it gives the same documents."""
+    text = b"a: [1, &x {b: 'c'}]\nd: *x\n"
+    fast = read(text, "f.yaml")
+    monkeypatch.setattr("policyctl.source.events.C_PARSER", None)
+    pure = read(text, "f.yaml")
+    assert [shape(d.root) for d in pure.documents] == [
+        shape(d.root) for d in fast.documents
+    ]
+
+
 def test_an_anchor_may_be_defined_again(reader: Reader) -> None:
     """An alias means the last definition before it; another document starts afresh."""
     assert values(reader("[&a 1, *a, &a 2, *a]")) == [[1, 1, 2, 2]]
@@ -223,6 +243,7 @@ def test_only_mappings_can_be_merged(reader: Reader, text: str, place: str) -> N
     [
         ("!!str 5", "5"),
         ("! 5", "5"),
+        ("!!str " + "9" * 101, "9" * 101),
         ("!!int '5'", 5),
         ("!!int 0x1F", 31),
         ("!!float 5", 5.0),
@@ -246,6 +267,7 @@ def test_core_tags_are_followed(reader: Reader, text: str, value: object) -> Non
     ("text", "code", "message"),
     [
         ("!!int x", "SY018", "'x' does not fit the tag !!int"),
+        ("!!int " + "9" * 101, "SY018", f"'{'9' * 59}…' does not fit the tag !!int"),
         ("!!int 1.5", "SY018", "'1.5' does not fit the tag !!int"),
         ("!!bool yes", "SY018", "'yes' does not fit the tag !!bool"),
         ("!!map [a]", "SY018", "'a list' does not fit the tag !!map"),

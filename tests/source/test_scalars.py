@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from policyctl.source import scalars
 from policyctl.source.scalars import is_ambiguous, resolve
 
 
@@ -95,6 +96,15 @@ def test_the_cache_keeps_types_apart() -> None:
     """Equal texts give equal values however often and in whatever order asked."""
     first = [resolve(text) for text in ("1", "1.0", "true", "1")]
     assert [type(value) for value in first] == [int, float, bool, int]
+
+
+def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many different texts do not pile up, and constants stay known."""
+    monkeypatch.setattr(scalars, "_CACHE_LIMIT", 50)
+    for number in range(500):
+        assert resolve(f"text {number}") == f"text {number}"
+    assert len(scalars._cache) <= 51
+    assert [resolve(text) for text in ("", "true", "~")] == [None, True, None]
 
 
 def test_the_longest_number() -> None:

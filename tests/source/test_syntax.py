@@ -17,6 +17,8 @@ Reader = Callable[[str], ReadResult]
 CASES = [
     ("a:\n\tb: 1\n", "2:1", "SY005", "a tab is used for indentation"),
     ("a:\n  b: 1\n\tc: 1\n", "3:1", "SY005", "a tab is used for indentation"),
+    ("a: 1\n\tb: 2\n", "2:1", "SY005", "a tab is used for indentation"),
+    ("a:\n  - b\n \t- c: d: e\n", "3:2", "SY005", "a tab is used for indentation"),
     ("a: >\n\tb\n", "2:1", "SY005", "a tab is used for indentation"),
     ("a: [1, 2\nb: 3\n", "1:4", "SY006", "the list that opens here is not closed"),
     ("a: {b: 1\n", "1:4", "SY006", "the mapping that opens here is not closed"),
