@@ -15,6 +15,9 @@ from policyctl.resolve.merge import merge
 from policyctl.resolve.policy import Call
 from policyctl.resolve.references import References, unreadable
 
+# Names of a long circle that a finding shows.
+_SHOWN = 8
+
 
 class Links:
     """The references between all services of a run."""
@@ -34,15 +37,10 @@ class Links:
             elif edge.override is not None:
                 yield from self._check_override(edge)
         for subject in judged.operations.values():
-            yield from self._check_operation(subject)
+            yield from self._check_name(subject, ("fallback", "operation"))
         for subject in judged.queues.values():
             for worker in ("consume", "upload"):
                 yield from self._check_name(subject, (worker, "operation"))
-
-    def _check_operation(self, subject: Subject) -> Iterator[Diagnostic]:
-        at = ("fallback", "operation")
-        unknown = list(self._check_name(subject, at))
-        yield from unknown or self._check_cycle(subject)
 
     def _check_name(
         self, subject: Subject, at: tuple[str, str]
@@ -56,22 +54,40 @@ class Links:
         if found is not None:
             yield found
 
-    def _check_cycle(self, subject: Subject) -> Iterator[Diagnostic]:
-        """Follow fallbacks from one operation until they end or lead back to it."""
-        service, _, rest = subject.path.partition(".")
-        start = f"{service}.{rest.removeprefix('operations.')}"
-        trail = [start]
-        target = self._fallback(start)
-        while target is not None and target not in trail:
-            trail.append(target)
-            target = self._fallback(target)
-        if target == start:
-            yield subject.error(
-                "VA126",
-                f"fallbacks lead back to their start: {' -> '.join((*trail, start))}",
-                ("fallback", "operation"),
-                help="end the chain with a value or a call, or remove this fallback",
-            )
+    def cycles(self) -> Iterator[tuple[str, Diagnostic]]:
+        """Find fallbacks that lead in a circle: each circle once, with its service.
+
+        Every operation has at most one fallback, so one walk over all of them will do.
+        """
+        walked: set[str] = set()
+        for service, judged in self._judged.items():
+            for operation in judged.operations:
+                trail: dict[str, None] = {}
+                name: str | None = f"{service}.{operation}"
+                while name is not None and name not in walked:
+                    walked.add(name)
+                    trail[name] = None
+                    name = self._fallback(name)
+                if name in trail:
+                    names = list(trail)
+                    yield service, self._cycle(names[names.index(str(name)) :])
+
+    def _cycle(self, names: list[str]) -> Diagnostic:
+        at = ("fallback", "operation")
+        subjects = [found for found in map(self._find, names) if found is not None]
+        shown = [*names, names[0]]
+        if len(shown) > _SHOWN:
+            shown = [*shown[: _SHOWN - 2], "…", names[0]]
+        return subjects[0].error(
+            "VA126",
+            f"fallbacks lead back to their start: {' -> '.join(shown)}",
+            at,
+            help="end the chain with a value or a call, or remove this fallback",
+            related=[
+                other.related(at, "and on from here")
+                for other in subjects[1 : _SHOWN - 2]
+            ],
+        )
 
     def _fallback(self, name: str) -> str | None:
         subject = self._find(name)

@@ -116,6 +116,8 @@ def _link(judged: Mapping[str, Judged], links: Links) -> None:
     }
     for name, findings in found.items():
         judged[name].findings += findings
+    for name, cycle in links.cycles():
+        judged[name].findings.append(cycle)
 
 
 def _judge_other_environments(

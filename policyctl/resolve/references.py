@@ -85,12 +85,13 @@ class References:
 
 def unreadable(target: str, broken: Broken, span: Span, path: str) -> Diagnostic:
     """A finding about a reference into a service whose policy has errors."""
-    first = broken.findings[0]
+    related = [Related(first.span, first.message) for first in broken.findings[:1]]
+    file = related[0].span.path if related else f"the policy of {broken.name}"
     return finding(
         "VA107",
         f"cannot follow {target!r}: the policy of {broken.name} has errors",
         span,
-        help=f"mend {first.span.path} first",
-        related=[Related(first.span, first.message)],
+        help=f"mend {file} first",
+        related=related,
         path=path,
     )
