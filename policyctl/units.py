@@ -10,6 +10,7 @@ Every ``format_*`` is the inverse of its ``parse_*``.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 DAY = 86400.0
 MAX_DURATION = 30 * DAY
@@ -43,13 +44,26 @@ class UnitError(ValueError):
     """A value that does not fit its kind.
 
     ``message`` says what is wrong, in lower case, with the value; ``hint`` says what
-    to write instead and may be empty.
+    to write instead and may be empty. A hint that is dear to find may be given as a
+    function; it is called when somebody wants to read the hint.
     """
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str | Callable[[], str] = "") -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self._hint = hint
+
+    @property
+    def hint(self) -> str:
+        """What to write instead."""
+        if not isinstance(self._hint, str):
+            self._hint = self._hint()
+        return self._hint
+
+    @property
+    def lazy_hint(self) -> str | Callable[[], str]:
+        """The hint as it was given, to hand on without finding it."""
+        return self._hint
 
     def __str__(self) -> str:
         return f"{self.message}; {self.hint}" if self.hint else self.message
@@ -60,10 +74,17 @@ class UnitError(ValueError):
 
 def quote(value: object) -> str:
     """Show a value in backticks, on one line, cut short, without a password."""
-    text = value if isinstance(value, str) else str(value)[:200]
+    text = value if isinstance(value, str) else _text(value)
     text = _PASSWORD.sub("://…@", text[:1000])
     text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     return f"`{''.join(c if c.isprintable() else _UNPRINTABLE for c in text)}`"
+
+
+def _text(value: object) -> str:
+    try:
+        return str(value)[:200]
+    except ValueError:  # an integer of more digits than Python turns into text
+        return "a huge number"
 
 
 def parse_duration(text: str, *, maximum: float | None = MAX_DURATION) -> float:

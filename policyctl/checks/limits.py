@@ -175,7 +175,7 @@ def check_limit(path: str, number: float) -> None:
     check_bounds(LIMITS[path], number)
 
 
-def check_bounds(limit: Limit, number: float, shown: str | None = None) -> None:
+def check_bounds(limit: Limit, number: float, shown: object = None) -> None:
     """Check a number in base units against ``limit``; ``shown`` is what was written.
 
     Raises:

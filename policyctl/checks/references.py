@@ -86,19 +86,22 @@ def _no_exception(text: str, found: Any, rejections: bool) -> UnitError:
             f"{shown} is a builtin but not an exception",
             "name an exception, for example ValueError",
         )
+    return UnitError(
+        f"{shown} is not a builtin exception", lambda: _near_exception(text, rejections)
+    )
+
+
+def _near_exception(text: str, rejections: bool) -> str:
     names = [*CONDITIONS, *(REJECTIONS if rejections else ())]
-    names += [
-        n
-        for n, v in vars(builtins).items()
-        if isinstance(v, type) and issubclass(v, Exception)
-    ]
+    for name, found in vars(builtins).items():
+        if isinstance(found, type) and issubclass(found, Exception):
+            names.append(name)
     near = nearest(text, names)
     if near is not None:
-        return UnitError(f"{shown} is not a builtin exception", f"did you mean {near}?")
-    return UnitError(
-        f"{shown} is not a builtin exception",
-        f"write package.module:{text if text.isidentifier() else 'Class'} for one of a library, or one of {', '.join(CONDITIONS)}",
-    )
+        return f"did you mean {near}?"
+    name = text if text.isidentifier() else "Class"
+    portable = ", ".join(CONDITIONS)
+    return f"write package.module:{name} for one of a library, or one of {portable}"
 
 
 def parse_argument(text: str) -> tuple[str, ...]:

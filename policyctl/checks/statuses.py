@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
+from policyctl.checks.references import nearest
 from policyctl.units import UnitError, quote
 
 GRPC_CODES: dict[str, int] = {
@@ -138,8 +138,9 @@ def _unknown(value: str) -> UnitError:
         return UnitError(
             f"{shown} is not one status", "write each status as its own list item"
         )
-    name = compact.upper().replace("-", "_")
-    near = get_close_matches(name, GRPC_CODES, n=1, cutoff=0.75)
-    if near:
-        return UnitError(f"{shown} is not a gRPC status", f"write {near[0]}")
-    return UnitError(f"{shown} is not a status", forms)
+    return UnitError(f"{shown} is not a status", lambda: _near_status(compact, forms))
+
+
+def _near_status(text: str, forms: str) -> str:
+    near = nearest(text.upper().replace("-", "_"), GRPC_CODES, 0.75)
+    return f"write {near}" if near else forms

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from policyctl.checks.references import nearest
 from policyctl.model.fields import Block, Off, Settings, setting, show_value
 from policyctl.model.kinds import JITTERS
-from policyctl.model.scalars import CheckError, Choice, Number
+from policyctl.model.scalars import CheckError, Choice, Number, near_hint
 
 
 class Jitter(Settings):
@@ -34,13 +33,12 @@ def expand_jitter(value: object) -> dict[str, object]:
     if isinstance(value, str) and not value[:1].isdigit():
         if value in JITTERS:
             return {"kind": value}
-        near = nearest(value, JITTERS)
-        hint = (
-            f"did you mean {near}?"
-            if near
-            else f"write {', '.join(JITTERS)} or a ratio such as 20%"
+        otherwise = f"write {', '.join(JITTERS)} or a ratio such as 20%"
+        raise CheckError(
+            "invalid-choice",
+            f"{show_value(value)} is not a jitter",
+            lambda: near_hint(value, JITTERS, otherwise),
         )
-        raise CheckError("invalid-choice", f"{show_value(value)} is not a jitter", hint)
     return {"kind": "ratio", "ratio": value}
 
 

@@ -43,7 +43,7 @@ def expand_window(value: object) -> dict[str, object]:
     try:
         window = parse_window(value)
     except UnitError as error:
-        raise CheckError("invalid-duration", error.message, error.hint) from None
+        raise CheckError("invalid-duration", error.message, error.lazy_hint) from None
     return {"calls": window["calls"]} if "calls" in window else {"seconds": value}
 
 

@@ -42,8 +42,12 @@ NAMES: dict[str, str] = {
     "VA030": "duplicate-item",
     "VA031": "not-a-policy",
     "VA032": "too-many-errors",
+    "VA033": "not-a-class",
 }
 """Code to name of every finding of this step."""
+
+MOST_PER_STEP = 200
+"""Each check of a document makes at most so many findings and counts the others."""
 
 CODES = {name: code for code, name in NAMES.items()}
 

@@ -7,22 +7,24 @@ from typing import Any
 from pydantic import ValidationError
 
 from policyctl.diagnostics import Diagnostic
-from policyctl.model.codes import finding
+from policyctl.model.codes import MOST_PER_STEP, finding
 from policyctl.model.place import dotted, key_span, real_path
 from policyctl.source.nodes import Document, NodePath, PathPart
 
 
 def to_findings(
     document: Document, error: ValidationError, reported: list[NodePath]
-) -> list[Diagnostic]:
-    """Return the findings for the errors of one validation.
+) -> tuple[list[Diagnostic], int]:
+    """Return the findings for the errors of one validation, and how many more there are.
 
     What lies at or below a path of ``reported`` is left out: its cause is known.
     """
     findings: list[Diagnostic] = []
     known = set(reported)
     details = error.errors(include_url=False, include_input=False)
-    for detail in details:
+    for index, detail in enumerate(details):
+        if len(findings) == MOST_PER_STEP:
+            return findings, len(details) - index
         loc: tuple[PathPart, ...] = detail["loc"]
         path = real_path(document, loc)
         if any(
@@ -32,20 +34,21 @@ def to_findings(
             continue
         known.add(path if detail["type"] != "missing" else loc)
         findings.append(_finding(document, path, detail))
-    return findings
+    return findings, 0
 
 
 def _finding(document: Document, path: NodePath, detail: Any) -> Diagnostic:
     if detail["type"] == "missing":
         return missing_key(document, path, str(detail["loc"][-1]))
     context: dict[str, Any] = detail.get("ctx", {})
+    hint = context.get("hint", "see the language reference for what may stand here")
     if context.get("index") is not None:
         path = (*path, context["index"])
     return finding(
         context.get("check", "wrong-type"),
         document.locate(path),
         context.get("message", "this value does not fit"),
-        context.get("hint", "see the language reference for what may stand here"),
+        hint if isinstance(hint, str) else hint(),
         policy_path=dotted(document, path),
     )
 

@@ -49,11 +49,15 @@ def required(description: str, *examples: object) -> Any:
 
 
 def fail(
-    check: str, message: str, hint: str = "", index: int | None = None
+    check: str,
+    message: str,
+    hint: str | Callable[[], str] = "",
+    index: int | None = None,
 ) -> PydanticCustomError:
     """Build the error of one value; ``check`` is a name of ``model.codes``.
 
-    ``index`` names the item of a list that the error is about.
+    ``index`` names the item of a list that the error is about. A hint that is dear to
+    find is a function, called for the findings that are shown.
     """
     context = {"check": check, "message": message, "hint": hint, "index": index}
     return PydanticCustomError("policy", "{message}", context)
@@ -123,7 +127,7 @@ class Scalar(Marker):
             return self.read(value)
         except UnitError as error:
             raise fail(
-                getattr(error, "check", self.check), error.message, error.hint
+                getattr(error, "check", self.check), error.message, error.lazy_hint
             ) from None
 
     def core(self, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -208,17 +212,17 @@ class Block(Marker):
             raise fail(
                 "wrong-type",
                 f"{show_value(value)} is not a mapping",
-                block_hint(self.model, value),
+                lambda: block_hint(self.model),
             )
         try:
             return handler(self.short(value))
         except UnitError as error:
             raise fail(
-                getattr(error, "check", "wrong-type"), error.message, error.hint
+                getattr(error, "check", "wrong-type"), error.message, error.lazy_hint
             ) from None
 
 
-def block_hint(model: type[BaseModel], value: object) -> str:
+def block_hint(model: type[BaseModel]) -> str:
     """The hint for a scalar or a list where a block is wanted."""
     for name, field in model.model_fields.items():
         if field.examples and not isinstance(field.examples[0], (dict, list)):

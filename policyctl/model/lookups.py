@@ -11,7 +11,7 @@ from policyctl.model.codes import finding
 from policyctl.model.place import dotted
 from policyctl.model.prepare import Reference
 from policyctl.model.sources import search_path
-from policyctl.model.static import Lookup, Missing
+from policyctl.model.static import Kind, Lookup, Missing, Parameters
 from policyctl.source.nodes import Document
 from policyctl.units import UnitError, quote
 
@@ -40,24 +40,49 @@ def check_references(
         yield from _check(document, reference, module, name, lookup or shared_lookup())
 
 
+def parameters_of(reference: str, lookup: Lookup | None = None) -> Parameters | None:
+    """The parameters of ``package.module:function`` or ``…:Class.method``.
+
+    None where they cannot be told: the package is not installed here, the reference is
+    wrong, or the callable is made at run time.
+    """
+    try:
+        module, name = parse_reference(reference)
+    except UnitError:
+        return None
+    return (lookup or shared_lookup()).parameters_of(module, name)
+
+
 def _check(
     document: Document, reference: Reference, module: str, name: str, lookup: Lookup
 ) -> Iterator[Diagnostic]:
     found = lookup.find(module, name)
-    path = dotted(document, reference.path)
-    span = document.span(reference.node)
+    if found is None:
+        return
     if isinstance(found, Missing):
-        yield finding("not-found", span, *_missing(found, module), policy_path=path)
-    elif found is not None and reference.kind == "invalid-exception":
-        kind = lookup.exception_kind(found)
-        if kind == "other":
-            message = f"{quote(reference.text)} is not an exception"
-            hint = "name a class that derives from Exception"
-            yield finding("not-an-exception", span, message, hint, policy_path=path)
-        elif kind == "base":
-            message = f"{quote(reference.text)} is never handled by a policy: it always passes through"
-            hint = "name Exception or one of its subclasses"
-            yield finding("not-an-exception", span, message, hint, policy_path=path)
+        check, message, hint = "not-found", *_missing(found, module)
+    elif reference.kind == "invalid-exception":
+        check, message, hint = _no_exception(reference, lookup.exception_kind(found))
+    elif reference.kind == "class" and found.is_function:
+        message = f"{quote(reference.text)} is a function, not a class"
+        check, hint = "not-a-class", "name a class of that module"
+    else:
+        return
+    if message:
+        span = document.span(reference.node)
+        path = dotted(document, reference.path)
+        yield finding(check, span, message, hint, policy_path=path)
+
+
+def _no_exception(reference: Reference, kind: Kind | None) -> tuple[str, str, str]:
+    shown = quote(reference.text)
+    if kind == "other":
+        message = f"{shown} is not an exception"
+        return "not-an-exception", message, "name a class that derives from Exception"
+    if kind == "base":
+        message = f"{shown} is never handled by a policy: it always passes through"
+        return "not-an-exception", message, "name Exception or one of its subclasses"
+    return "", "", ""
 
 
 def _missing(found: Missing, module: str) -> tuple[str, str]:

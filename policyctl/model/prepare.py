@@ -10,20 +10,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from policyctl.diagnostics import Diagnostic
-from policyctl.model.codes import finding
+from policyctl.model.codes import MOST_PER_STEP, finding
 from policyctl.model.forms import ALTERNATIVES, two_forms
 from policyctl.model.keys import unknown_key
+from policyctl.model.kinds import CLASS
 from policyctl.model.place import dotted
 from policyctl.model.scalars import Text
 from policyctl.model.shape import Shape, leaf_marker
-from policyctl.source.nodes import Document, MappingNode, Node, NodePath, ScalarNode
+from policyctl.source.nodes import (
+    Document,
+    Entry,
+    MappingNode,
+    Node,
+    NodePath,
+    ScalarNode,
+)
 
 Plain = str | int | float | bool | None | list["Plain"] | dict[str, "Plain"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A ``module:name`` in the document; ``kind`` is the name of its check."""
+    """A ``module:name`` in the document; ``kind`` is its check's name, or ``class``."""
 
     text: str
     kind: str
@@ -39,6 +47,7 @@ class Preparation:
     findings: list[Diagnostic] = field(default_factory=list[Diagnostic])
     references: list[Reference] = field(default_factory=list[Reference])
     reported: list[NodePath] = field(default_factory=list[NodePath])
+    more: int = 0
 
     def block(self, node: Node, shape: Shape, path: NodePath) -> Plain:
         """The data of a block, or of whatever stands in its place."""
@@ -50,9 +59,7 @@ class Preparation:
             value = entry.value
             if known is None:
                 if not name.startswith("x-"):
-                    self.findings.append(
-                        unknown_key(self.document, entry, shape, (*path, name))
-                    )
+                    self._unknown(entry, shape, (*path, name))
             elif known.kind == "any":
                 found[name] = plain(value)
             elif isinstance(value, ScalarNode):
@@ -69,6 +76,17 @@ class Preparation:
             if both is not None:
                 self.findings.append(both)
         return found
+
+    def _unknown(self, entry: Entry, shape: Shape, path: NodePath) -> None:
+        if self._has_room():
+            self.findings.append(unknown_key(self.document, entry, shape, path))
+
+    def _has_room(self) -> bool:
+        """Whether one more finding is to be made; if not, it is counted alone."""
+        if len(self.findings) < MOST_PER_STEP:
+            return True
+        self.more += 1
+        return False
 
     def _container(self, node: Node, shape: Shape, path: NodePath) -> Plain:
         if shape.kind == "block":
@@ -121,9 +139,13 @@ class Preparation:
             and marker.name in _REFERENCES
             and isinstance(node.value, str)
         ):
-            self.references.append(Reference(node.value, marker.name, path, node))
+            kind = "class" if marker is CLASS else marker.name
+            self.references.append(Reference(node.value, kind, path, node))
 
     def _null(self, node: ScalarNode, shape: Shape, path: NodePath) -> None:
+        self.reported.append(path)
+        if not self._has_room():
+            return
         hint = "use off, or remove the key"
         if isinstance(path[-1], int):
             hint = "remove the list item"
@@ -134,7 +156,6 @@ class Preparation:
         span = self.document.span(node)
         if span.start == span.end:
             span = self.document.locate_key(path)
-        self.reported.append(path)
         name = f"`{path[-1]}`" if isinstance(path[-1], str) else f"item {path[-1] + 1}"
         self.findings.append(
             finding(

@@ -30,7 +30,9 @@ _HINTED = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 class CheckError(UnitError):
     """A value error with the name of its check in ``model.codes``."""
 
-    def __init__(self, check: str, message: str, hint: str = "") -> None:
+    def __init__(
+        self, check: str, message: str, hint: str | Callable[[], str] = ""
+    ) -> None:
         super().__init__(message, hint)
         self.check = check
 
@@ -40,7 +42,7 @@ class CheckError(UnitError):
 
 def bare(value: object) -> str:
     """The number that a hint repeats, or another one where that would be no use."""
-    text = str(value)
+    text = quote(value).strip("`")
     return text if _HINTED.fullmatch(text) else "30"
 
 
@@ -165,14 +167,14 @@ class Number(Scalar):
             number = _READ[limit.kind](value, limit)
         except UnitError as error:
             raise CheckError(
-                f"invalid-{limit.kind}", error.message, error.hint
+                f"invalid-{limit.kind}", error.message, error.lazy_hint
             ) from None
         if isinstance(number, str):
             return number
         try:
-            check_bounds(limit, number, str(value)[:60])
+            check_bounds(limit, number, value)
         except UnitError as error:
-            raise CheckError("out-of-bounds", error.message, error.hint) from None
+            raise CheckError("out-of-bounds", error.message, error.lazy_hint) from None
         return float(number) if limit.kind == "number" else number
 
 
@@ -188,11 +190,16 @@ class Choice(Scalar):
         """The word itself."""
         if isinstance(value, str) and value in self.values:
             return value
-        near = nearest(value, self.values) if isinstance(value, str) else None
-        hint = f"did you mean {near}?" if near else "write one of them"
         raise UnitError(
-            f"{show_value(value)} is not one of {', '.join(self.values)}", hint
+            f"{show_value(value)} is not one of {', '.join(self.values)}",
+            lambda: near_hint(value, self.values, "write one of them"),
         )
+
+
+def near_hint(value: object, words: tuple[str, ...], otherwise: str) -> str:
+    """The hint for a word that is not among ``words``."""
+    near = nearest(value, words) if isinstance(value, str) else None
+    return f"did you mean {near}?" if near else otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +257,7 @@ class Text(Scalar):
             try:
                 self.parse(value)
             except UnitError as error:
-                raise CheckError(self.name, error.message, error.hint) from None
+                raise CheckError(self.name, error.message, error.lazy_hint) from None
         return value
 
     def _accepts(self, text: str) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from pydantic import ValidationError
 
 from policyctl.diagnostics import Diagnostic, Related
-from policyctl.model.codes import finding
+from policyctl.model.codes import MOST_PER_STEP, finding
 from policyctl.model.errors import to_findings
 from policyctl.model.fields import kind_of
 from policyctl.model.lookups import check_references
@@ -48,15 +49,19 @@ def parse_document(document: Document) -> Parsed:
     both = list(_check_kind(document, root))
     known = {d.span for d in both}
     findings = [d for d in walk.findings if d.span not in known] + both
-    findings += check_names(document)
+    findings += islice(check_names(document), MOST_PER_STEP)
+    more = walk.more
     if walk.references:
         findings += check_references(document, walk.references)
     model: ServiceModel | PresetModel | None = None
     try:
         model = kind.model_validate(data)
     except ValidationError as error:
-        findings += to_findings(document, error, walk.reported)
-    return Parsed(document, None if findings else model, _tidy(document, findings))
+        located, rest = to_findings(document, error, walk.reported)
+        findings += located
+        more += rest
+    diagnostics = _tidy(document, findings, more)
+    return Parsed(document, None if diagnostics else model, diagnostics)
 
 
 def _is_preset(root: MappingNode) -> bool:
@@ -105,18 +110,21 @@ def _check_kind(document: Document, root: MappingNode) -> Iterable[Diagnostic]:
         )
 
 
-def _tidy(document: Document, findings: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _tidy(
+    document: Document, findings: list[Diagnostic], more: int
+) -> tuple[Diagnostic, ...]:
     """Findings in order, each once (an alias repeats its own), and not too many."""
     unique = {(d.code, d.span): d for d in reversed(findings)}
     ordered = sorted(unique.values(), key=lambda d: d.sort_key)
-    if len(ordered) <= MOST_FINDINGS:
+    more += max(0, len(ordered) - MOST_FINDINGS)
+    if more == 0:
         return tuple(ordered)
-    rest = len(ordered) - MOST_FINDINGS
-    last = ordered[MOST_FINDINGS]
-    more = finding(
+    shown = ordered[:MOST_FINDINGS]
+    count = str(more) if more <= MOST_PER_STEP else f"over {MOST_PER_STEP}"
+    rest = finding(
         "too-many-errors",
-        last.span,
-        f"{rest} more errors in this document are not shown",
+        ordered[min(MOST_FINDINGS, len(ordered) - 1)].span,
+        f"{count} more errors in this document are not shown",
         "mend those above first",
     )
-    return (*ordered[:MOST_FINDINGS], more)
+    return (*shown, rest)

@@ -68,15 +68,15 @@ def test_each_form_has_one_canonical_text(value: str | int, canonical: str) -> N
             "`502,503` is not one status",
             "write each status as its own list item",
         ),
-        ("unavailable", "`unavailable` is not a gRPC status", "write UNAVAILABLE"),
+        ("unavailable", "`unavailable` is not a status", "write UNAVAILABLE"),
         (
             "deadline-exceeded",
-            "`deadline-exceeded` is not a gRPC status",
+            "`deadline-exceeded` is not a status",
             "write DEADLINE_EXCEEDED",
         ),
         (
             "UNAVAILIBLE",
-            "`UNAVAILIBLE` is not a gRPC status",
+            "`UNAVAILIBLE` is not a status",
             "write UNAVAILABLE",
         ),
         (

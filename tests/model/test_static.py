@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from policyctl.model.lookups import parameters_of
 from policyctl.model.sources import Found, SourceFile, find_source, search_path
 from policyctl.model.static import Lookup, Missing, Parameters
 
@@ -229,6 +230,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("retry: {retry_if: 'my_shop.rules:transitive'}", "1:19 not-found: `my_shop.rules` has no `transitive`; did you mean transient?"),
         ("fallback: {call: 'my_shop.rules:zzz'}", "1:18 not-found: `my_shop.rules` has no `zzz`; correct the name; the package is installed here"),
         ("target: 'my_shop.rules:zzz'", "1:9 not-found: `my_shop.rules` has no `zzz`; correct the name; the package is installed here"),
+        ("fallback: {call: 'my_shop.rules.transient:x'}", None),
         ("fallback: {fallback_on: [circuit_open, 'not_installed_here:X']}", None),
     ],
 )  # fmt: skip
@@ -238,3 +240,25 @@ def test_documents_are_held_to_the_code_that_is_there(
 ) -> None:
     """A reference into an installed package must exist; others are taken on trust."""
     assert found_in(settings) == ([] if finding is None else [finding])
+
+
+@pytest.mark.usefixtures("project")
+def test_a_function_is_no_class(found: Callable[[str], list[str]]) -> None:
+    """The target of a service and the payload of a queue are classes."""
+    text = "version: 1\nservice: pay\ntarget: my_shop.rules:transient\noperations: {}\n"
+    assert found(text) == [
+        (
+            "3:9 not-a-class: `my_shop.rules:transient` is a function, not a class; "
+            "name a class of that module"
+        )
+    ]
+
+
+@pytest.mark.usefixtures("project")
+def test_parameters_can_be_asked_for_by_reference() -> None:
+    """A reference that leads nowhere, or has another form, has no parameters."""
+    assert parameters_of("my_shop.rules:transient") == Parameters(
+        ("error",), open=False, is_async=False
+    )
+    assert parameters_of("my_shop.rules:nothing") is None
+    assert parameters_of("not a reference") is None
