@@ -52,8 +52,11 @@ class Aio:
 class NoWheel:
     """In place of a wheel before the first one is found."""
 
-    loop = None
-    armed: dict[Any, Any] = {}
+    __slots__ = ("armed", "loop")
+
+    def __init__(self) -> None:
+        self.loop = None
+        self.armed: dict[Any, Any] = {}
 
 
 AIO = Aio()

@@ -23,6 +23,7 @@ from policyctl.runtime.errors import (
     PolicyError,
 )
 from policyctl.runtime.events import EVENTS
+from policyctl.runtime.signatures import is_awaitable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ class Attempt:
 
     def returned(self, result: Any, overran: bool) -> None:
         """A plain function returned; an awaitable is no outcome yet (RT-01)."""
-        if hasattr(type(result), "__await__"):
+        if is_awaitable(result):
             self.result = result
             self.is_awaitable = True
             self.give_up()
@@ -305,6 +306,8 @@ class Attempt:
     def settle(self, kind: int, now: float) -> None:
         """Tell the breaker, then give the slot back."""
         policy, breaker = self.policy, self.policy.breaker
+        if kind == SUCCESS and policy.retry_budget is not None:
+            policy.retry_budget.success()
         if breaker is not None:
             if kind == SUCCESS:
                 breaker.success(self.episode, self.permit, now, now - self.started)

@@ -17,9 +17,9 @@ from policyctl.runtime.window import make_window
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from policyctl.runtime.chance import Chance
 
     from policyctl.runtime.bulkhead import Waiter
+    from policyctl.runtime.chance import Chance
     from policyctl.runtime.settings import CircuitBreaker
     from policyctl.runtime.window import CountWindow, TimeWindow
 

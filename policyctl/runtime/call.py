@@ -84,6 +84,12 @@ class Call:
             return None
         return DEADLINE.set(deadline)
 
+    def count_first_try(self) -> None:
+        """Let the retry budget know of the call; a full one needs no telling."""
+        tokens = self.policy.retry_budget
+        if tokens is not None:
+            tokens.first_try()
+
     def arguments(self, attempt: Attempt) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What to call with; the attempt's limit is added where the policy says so."""
         name = self.policy.argument
@@ -146,11 +152,19 @@ class Call:
         if strategies.stop(state):
             return None, f"max_attempts is {self.attempts}"
         delay = strategies.wait(state)
+        hint = strategies.hint(attempt)
+        if hint is not None:
+            delay = hint
+            most = strategies.longest_hint
+            if hint > most:
+                return None, f"the server asks to wait {hint:.3f} s, over {most:g} s"
         deadline = DEADLINE.get()
         if deadline != NO_DEADLINE:
             left = deadline - CLOCK.now() - delay
             if left <= 0 or left < policy.minimum:
                 return None, _budget_text(left + delay, delay, policy.minimum)
+        if strategies.budget is not None and not strategies.budget.take():
+            return None, "the retry budget has no token left"
         state.upcoming_sleep = delay
         state.idle_for += delay
         if EVENTS.listeners:

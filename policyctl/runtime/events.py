@@ -1,8 +1,8 @@
 """The stream of events of guarded calls, and who listens to it.
 
 Without a listener nothing is built and nothing is called. Listeners run in the thread
-or task that caused the event, outside every lock; what they raise is reported on
-standard error once per listener and never reaches the caller.
+or task that caused the event, outside every lock; what they raise is logged
+once for each listener and never reaches the caller.
 """
 
 from __future__ import annotations
@@ -76,10 +76,14 @@ class Stream:
         if id(listener) in self._broken:
             return
         self._broken.add(id(listener))
-        import sys
+        import logging
 
-        text = f"policyctl: listener {listener!r} failed: {error!r}; "
-        print(text + "further failures are not shown", file=sys.stderr)
+        logging.getLogger("policyctl").error(
+            "listener %r failed; further failures of it are not shown: %r",
+            listener,
+            error,
+            exc_info=error,
+        )
 
 
 EVENTS = Stream()

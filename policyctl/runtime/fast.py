@@ -6,6 +6,7 @@ from policyctl.runtime.attempt import Attempt, circuit_open
 from policyctl.runtime.budget import DEADLINE
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.events import EVENTS
+from policyctl.runtime.signatures import is_awaitable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def refuse(policy: Policy) -> None:
 
 def leave(policy: Policy, episode: int, started: float | None) -> None:
     """An attempt worked, and the gate is flagged or the breaker counts successes."""
+    if policy.retry_budget is not None:
+        policy.retry_budget.success()
     breaker = policy.breaker
     if breaker is not None:
         now = CLOCK.now()
@@ -110,8 +113,7 @@ def judged_sync(
     popped: None,
 ) -> Attempt | None:
     """As ``judged`` for a plain function, which may have returned an awaitable."""
-    awaitable = hasattr(type(result), "__await__")
-    if not awaitable and not policy.classifier.checks_results:
+    if not is_awaitable(result) and not policy.classifier.checks_results:
         return None
     attempt = _attempt(policy, episode, started)
     attempt.returned(result, False)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from policyctl.runtime import settings as _settings
     from policyctl.runtime.chance import Chance
+    from policyctl.runtime.retry_budget import TokenBudget
     from policyctl.runtime.strategies import Strategies
 
     F = TypeVar("F", bound=Callable[..., object])
@@ -223,7 +224,7 @@ class Policy:
         if retry is not None:
             from policyctl.runtime.strategies import Strategies
 
-            self.strategies = Strategies(retry, random, self.classifier)
+            self.strategies = Strategies(retry, random, self.classifier, self.gate)
 
     # -- use -----------------------------------------------------------------------
 
@@ -330,12 +331,23 @@ class Policy:
             numbers["circuit_breaker"] = self.breaker.statistics(CLOCK.now())
         if self.waiters is not None:
             numbers["bulkhead"] = self.bulkhead.statistics()
+        tokens = self.retry_budget
+        if tokens is not None:
+            numbers["retry_budget"] = {
+                "tokens": tokens.tokens,
+                "refused": tokens.refused,
+            }
         return numbers
 
     def __repr__(self) -> str:
         return f"<policy {self.name}>"
 
     # -- for the engine --------------------------------------------------------------
+
+    @property
+    def retry_budget(self) -> TokenBudget | None:
+        """The tokens that retries take."""
+        return None if self.strategies is None else self.strategies.budget
 
     @property
     def retries_for_ever(self) -> bool:
@@ -378,6 +390,8 @@ class Policy:
             self.waiters.after_fork()
         if self.breaker is not None:
             self.breaker.after_fork()
+        if self.retry_budget is not None:
+            self.retry_budget.after_fork()
         if self._workers is not None:
             self._workers.after_fork()
 

@@ -7,7 +7,6 @@ from math import inf
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from policyctl.runtime.chance import Chance
-
     from policyctl.runtime.settings import Recovery
 
 

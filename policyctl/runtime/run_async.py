@@ -9,6 +9,7 @@ from policyctl.runtime.budget import DEADLINE
 from policyctl.runtime.bulkhead import wait_in_task
 from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.signatures import is_awaitable
 from policyctl.runtime.timer import limit_attempt
 
 TYPE_CHECKING = False
@@ -67,6 +68,7 @@ async def _loop(call: Call, attempt: Attempt | None) -> None:
     token = call.open_scope()
     try:
         if attempt is None:
+            call.count_first_try()
             attempt = await attempt_call(call)
         while (delay := call.next_delay(attempt)) is not None:
             attempt = None
@@ -81,13 +83,14 @@ async def _loop(call: Call, attempt: Attempt | None) -> None:
 
 async def _fall_back(call: Call) -> Any:
     fallback, error = call.policy.answers, call.error
-    assert fallback is not None and error is not None
+    assert fallback is not None
+    assert error is not None
     try:
         raise error
     except Exception:
         # Raised and caught, so that a failure of the fallback shows both.
         answer = fallback.answer(error, call.args, call.kwargs)
-        if hasattr(type(answer), "__await__"):
+        if is_awaitable(answer):
             answer = await answer
         return answer
     finally:

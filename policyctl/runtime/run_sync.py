@@ -53,6 +53,7 @@ def _loop(call: Call, attempt: Attempt | None) -> None:
     token = call.open_scope()
     try:
         if attempt is None:
+            call.count_first_try()
             attempt = attempt_call(call)
         while (delay := call.next_delay(attempt)) is not None:
             attempt = None
@@ -75,7 +76,8 @@ def _continue_in_task(call: Call) -> Any:
 
 def _fall_back(call: Call) -> Any:
     fallback, error = call.policy.answers, call.error
-    assert fallback is not None and error is not None
+    assert fallback is not None
+    assert error is not None
     try:
         raise error
     except Exception:

@@ -37,7 +37,6 @@ def _unserved(blocks: dict[str, Any]) -> str | None:
     return (
         _in_circuit_breaker(blocks["circuit_breaker"])
         or _in_bulkhead(blocks["bulkhead"])
-        or _in_retry(blocks["retry"])
         or _in_attempt_timeout(blocks["attempt_timeout"])
     )
 
@@ -54,12 +53,6 @@ def _in_bulkhead(settings: Any) -> str | None:
     if settings is None or settings.scope == "operation":
         return None
     return "bulkhead.scope"
-
-
-def _in_retry(settings: Any) -> str | None:
-    if settings is None:
-        return None
-    return "retry.budget" if settings.budget is not None else None
 
 
 def _in_attempt_timeout(settings: Any) -> str | None:

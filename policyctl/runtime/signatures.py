@@ -128,13 +128,18 @@ def _inside(fn: Any) -> Any:
         return fn.__func__
     if isinstance(fn, type):
         return None
-    call = getattr(type(fn), "__call__", None)
+    call = getattr(fn.__class__, "__call__", None)  # noqa: B004
     return call if hasattr(call, "__code__") or _mark(call) else None
 
 
 def is_async(fn: Any) -> bool:
     """Whether calling ``fn`` gives a coroutine, as far as can be told beforehand."""
     return bool(flags_of(fn) & (CO_COROUTINE | CO_ITERABLE_COROUTINE))
+
+
+def is_awaitable(result: object) -> bool:
+    """Whether ``result`` can be awaited."""
+    return hasattr(result.__class__, "__await__")
 
 
 def pass_limit(

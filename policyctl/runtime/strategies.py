@@ -15,13 +15,17 @@ from tenacity.wait import wait_base
 
 from policyctl.runtime.classify import RETRY
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.hints import retry_hint
+from policyctl.runtime.retry_budget import TokenBudget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from policyctl.runtime.attempt import Attempt
     from policyctl.runtime.chance import Chance
     from policyctl.runtime.classify import Classifier
+    from policyctl.runtime.gate import Gate
     from policyctl.runtime.settings import Backoff, Retry
 
 
@@ -151,16 +155,25 @@ class Strategies:
         stop: when to give up.
         wait: how long to wait before the next attempt.
         retry: which outcomes call for one.
+        budget: the tokens that retries take, None where there is no such limit.
+        longest_hint: seconds that a server may ask to wait; more ends the call.
     """
 
-    __slots__ = ("retry", "stop", "wait")
+    __slots__ = ("_hints", "budget", "longest_hint", "retry", "stop", "wait")
 
     def __init__(
         self,
         settings: Retry,
         random: Chance,
         classifier: Classifier,
+        gate: Gate,
     ) -> None:
+        hints = settings.retry_after
+        self._hints = hints is not None
+        self.longest_hint = inf if hints is None or hints.max is None else hints.max
+        self.budget = (
+            None if settings.budget is None else TokenBudget(settings.budget, gate)
+        )
         self.stop: Callable[[Any], bool] = (
             stop_never
             if settings.max_attempts is None
@@ -168,6 +181,12 @@ class Strategies:
         )
         self.wait: Callable[[Any], float] = wait_backoff(settings.backoff, random)
         self.retry: Callable[[Any], bool] = retry_by_rules(classifier)
+
+    def hint(self, attempt: Attempt) -> float | None:
+        """Seconds that the server asks to wait, where that is honoured (C17)."""
+        if not self._hints:
+            return None
+        return retry_hint(attempt.result if attempt.error is None else attempt.error)
 
     def begin(
         self,

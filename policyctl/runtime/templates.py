@@ -125,13 +125,13 @@ def _check_deadline(slow: str, features: Features) -> list[str]:
 
 
 def _find_task(slow: str) -> list[str]:
+    find = "_pc_wheel = _pc_policy.wheel = _pc_aio.find_wheel(_pc_loop, _pc_limit)"
+    task = "(_pc_task := _pc_aio.current_task(_pc_loop))"
     return [
         "_pc_wheel = _pc_policy.wheel",
-        "if _pc_wheel.loop is not (_pc_loop := _pc_aio.running_loop()): "
-        "_pc_wheel = _pc_policy.wheel = _pc_aio.find_wheel(_pc_loop, _pc_limit)",
+        f"if _pc_wheel.loop is not (_pc_loop := _pc_aio.running_loop()): {find}",
         "_pc_armed = _pc_wheel.armed",
-        "if (_pc_task := _pc_aio.current_task(_pc_loop)) in _pc_armed "
-        "or _pc_task.cancelling(): " + slow,
+        f"if {task} in _pc_armed or _pc_task.cancelling(): {slow}",
     ]
 
 

@@ -67,7 +67,8 @@ class Job:
             self._state = _RUNNING
         function, context = self._function, self._context
         self._function = self._context = None
-        assert function is not None and context is not None
+        assert function is not None
+        assert context is not None
         result = error = None
         try:
             result = context.run(function)

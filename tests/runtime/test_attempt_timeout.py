@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import threading
 import time
@@ -54,7 +55,7 @@ async def test_loop_blocked_before_does_not_delay_or_hasten() -> None:
     """C22: a callback that blocks the loop shifts no later attempt's limit."""
     policy = _policy(0.08)
     await policy.call(asyncio.sleep, 0)
-    time.sleep(0.05)  # noqa: ASYNC251
+    time.sleep(0.05)
     began = time.monotonic()
     with pytest.raises(AttemptTimeoutError):
         await policy.call(asyncio.sleep, 5)
@@ -102,7 +103,7 @@ async def test_callers_cancel_wins_over_the_timeout() -> None:
     """TD-07, C22: both in one step: CancelledError with the caller's message."""
     for caller_first in (False, True):
         policy = _policy(0.02)
-        policy.call  # noqa: B018
+        policy.call
         task = asyncio.create_task(policy.call(asyncio.sleep, 5))
         await asyncio.sleep(0.001)
         limit = _fire_now(policy, task, caller_first)
@@ -111,7 +112,9 @@ async def test_callers_cancel_wins_over_the_timeout() -> None:
         assert limit.fired == 1
 
 
-def _fire_now(policy: Policy, task: asyncio.Task[Any], caller_first: bool) -> timer.Limit:
+def _fire_now(
+    policy: Policy, task: asyncio.Task[Any], caller_first: bool
+) -> timer.Limit:
     wheel = policy.wheel
     limit = timer.Limit(wheel.loop, task, 0, 0.02, 0.0)
     wheel.armed[task] = limit
@@ -145,10 +148,8 @@ async def test_result_in_spite_of_the_cancel_is_returned_and_recorded() -> None:
     policy = _policy(0.02, circuit_breaker=BREAKER)
 
     async def stubborn() -> str:
-        try:
+        with contextlib.suppress(asyncio.CancelledError):
             await asyncio.sleep(5)
-        except asyncio.CancelledError:
-            pass
         return "late"
 
     assert await policy.call(stubborn) == "late"

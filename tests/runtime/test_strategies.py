@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyctl.runtime.classify import Classifier
+from policyctl.runtime.gate import Gate
 from policyctl.runtime.settings import Backoff, Retry
 from policyctl.runtime.strategies import (
     RetryState,
@@ -77,7 +78,7 @@ def test_strategies_work_with_tenacity_itself() -> None:
         backoff=Backoff(initial=0.25, jitter="none"),
         retry_on=("ConnectionError",),
     )
-    ours = Strategies(settings, random.Random(1), Classifier(retry=settings))
+    ours = Strategies(settings, random.Random(1), Classifier(retry=settings), Gate())
     slept: list[float] = []
     stop: Any = ours.stop
     loop = tenacity.Retrying(

@@ -1,0 +1,106 @@
+"""What a server says about when to come back (C17).
+
+``Retry-After`` is RFC 9110, section 10.2.3: seconds or an HTTP date. gRPC servers send
+``grpc-retry-pushback-ms`` (gRFC A6) in the trailing metadata.
+"""
+
+from __future__ import annotations
+
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LONGEST = 2_592_000.0
+"""Longer hints (30 days) are cut to this, so that no sum of them overflows."""
+
+_LONGEST_TEXT = 64
+
+
+def retry_hint(outcome: object) -> float | None:
+    """Seconds that an exception or a result asks to wait, or None.
+
+    Looked for in ``Retry-After`` among the headers of the outcome or its ``response``,
+    in a number called ``retry_after``, and in gRPC's pushback.
+    """
+    for holder in (outcome, _attribute(outcome, "response")):
+        hint = _from_headers(_attribute(holder, "headers"))
+        if hint is not None:
+            return hint
+    given = _attribute(outcome, "retry_after")
+    if isinstance(given, (int, float)) and not isinstance(given, bool):
+        return min(float(given), LONGEST) if given >= 0 else None
+    return _from_metadata(_attribute(outcome, "trailing_metadata"))
+
+
+def parse_retry_after(text: object, sent: object = None) -> float | None:
+    """Seconds of a ``Retry-After`` header; None if it is not one.
+
+    Args:
+        text: the header's value.
+        sent: the ``Date`` header, which a date is measured from if it is there.
+    """
+    if not isinstance(text, str) or len(text) > _LONGEST_TEXT:
+        return None
+    text = text.strip()
+    whole, _, part = text.partition(".")
+    if _is_digits(whole) and (_is_digits(part) or text == whole):
+        return min(float(text), LONGEST)
+    when = _instant(text)
+    if when is None:
+        return None
+    base = _instant(sent) if isinstance(sent, str) else None
+    return min(max(0.0, when - (time.time() if base is None else base)), LONGEST)
+
+
+def _is_digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _instant(text: str) -> float | None:
+    """Seconds since 1970 of an HTTP date."""
+    if not text[:3].isalpha() or ("," not in text and text.count(":") != 2):
+        return None
+    from email.utils import parsedate_tz
+
+    try:
+        parsed = parsedate_tz(text)
+        if parsed is None:
+            return None
+        from calendar import timegm
+
+        return float(timegm((*parsed[:6], 0, 0, 0))) - (parsed[9] or 0)
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+
+
+def _from_headers(headers: Any) -> float | None:
+    if headers is None:
+        return None
+    for name in ("Retry-After", "retry-after"):
+        try:
+            value = headers.get(name)
+            if value is not None:
+                return parse_retry_after(value, headers.get("Date"))
+        except Exception:
+            return None
+    return None
+
+
+def _from_metadata(metadata: Any) -> float | None:
+    try:
+        pairs: Any = metadata() if metadata is not None else ()
+        for key, value in pairs or ():
+            if key == "grpc-retry-pushback-ms" and _is_digits(str(value)):
+                return min(int(value) / 1000, LONGEST)
+    except Exception:
+        return None
+    return None
+
+
+def _attribute(holder: object, name: str) -> Any:
+    try:
+        return getattr(holder, name, None)
+    except Exception:
+        return None
