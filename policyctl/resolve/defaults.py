@@ -67,6 +67,8 @@ BULKHEAD: Final = _leaves(
 )
 RATE_LIMIT: Final = _leaves(max_wait=0.0, store="memory", mode="enforce")
 BUDGET: Final = _leaves(inherit=True, reserve=0.0, minimum=0.0)
+# ``recorded`` is what the circuit breaker calls a failure, or would, statuses included.
+FALLBACK: Final = _leaves(fallback_on=("recorded", "timeout", *REJECTIONS))
 HEDGE: Final = _leaves(max_hedges=1, budget=0.02)
 IDEMPOTENCY: Final = _leaves(
     ttl=86400.0, on_conflict="wait", store="memory", codec="json"
@@ -138,9 +140,7 @@ def fill_operation(operation: Block) -> Block:
     filled = Block(entries, operation.layer)
     fallback = operation.block("fallback")
     if fallback is not None:
-        entries["fallback"] = complete(
-            fallback, {"fallback_on": Leaf(_fallback_on(filled))}
-        )
+        entries["fallback"] = complete(fallback, FALLBACK)
     return filled
 
 
@@ -223,23 +223,16 @@ def fill_rate_limit(block: Block, operation: Block | None = None) -> Block:
     return complete(block, {**RATE_LIMIT, **burst})
 
 
+def _fallback(block: Block, operation: Block) -> Block:
+    return complete(block, FALLBACK)
+
+
 def _hedge(block: Block, operation: Block) -> Block:
     return complete(block, HEDGE)
 
 
 def _idempotency(block: Block, operation: Block) -> Block:
     return complete(block, IDEMPOTENCY)
-
-
-def _fallback_on(operation: Block) -> tuple[str, ...]:
-    """Recorded failures, timeouts and rejections."""
-    breaker = operation.block("circuit_breaker")
-    if breaker is not None:
-        recorded = breaker.names("record_on")
-    else:
-        remote = operation.get("transport") in REMOTE
-        recorded = CONDITIONS if remote else ("Exception",)
-    return tuple(dict.fromkeys((*recorded, "timeout", *REJECTIONS)))
 
 
 _FILLS: Final[dict[str, Fill]] = {
@@ -250,6 +243,7 @@ _FILLS: Final[dict[str, Fill]] = {
     "bulkhead": fill_bulkhead,
     "rate_limit": fill_rate_limit,
     "hedge": _hedge,
+    "fallback": _fallback,
     "idempotency": _idempotency,
 }
 
