@@ -52,7 +52,7 @@ def test_one_error_without_a_crash(name: str) -> None:
     assert [d.code for d in result.diagnostics] == [code]
 
 
-@pytest.mark.parametrize("name", set(TEXTS) - {"long list", "long flow list"})
+@pytest.mark.parametrize("name", sorted(TEXTS.keys() - {"long list", "long flow list"}))
 def test_the_pure_parser_is_bounded_too(name: str) -> None:
     """The same errors without libyaml."""
     text, code = TEXTS[name]
