@@ -41,7 +41,9 @@ def files(folder: str, pattern: str = "*") -> set[str]:
     return {
         path.relative_to(ROOT / folder).as_posix()
         for path in (ROOT / folder).rglob(pattern)
-        if path.is_file() and "__pycache__" not in path.parts and path.name[0] != "."
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and path.name != ".gitkeep"
     }
 
 
