@@ -118,7 +118,7 @@ def test_services_in_next_need_to_wait() -> None:
         ("hotel_api.get_hotel", (5, 2, 30.0)),
         ("payment_api.charge", (3, 3, 60.0)),
         ("search_agent.search", (10, 1, 15.0)),
-        ("edge_agent.upload_batch", (3, 1, 10.0)),
+        ("edge_agent.upload_batch", (3, 2, 10.0)),
     ],
 )
 def test_breakers_keep_their_numbers(
