@@ -69,9 +69,9 @@ def failed(
     """The call raised; None if ``caught`` is to pass through untouched."""
     timed_out = False
     if armed is not None and task is not None:
-        found = armed.pop(task, None)
-        if found is not None and not isinstance(found, float):
-            timed_out = found.end(caught)
+        found: Any = armed.pop(task, None)
+        if found is not None and type(found) is not float:
+            timed_out = bool(found.end(caught))
     attempt = _attempt(policy, episode, started)
     if timed_out:
         attempt.limit = policy.wheel_limit

@@ -113,9 +113,9 @@ def flags_of(fn: Any) -> int:
 
 
 def _mark(fn: Any) -> int:
-    """``inspect.markcoroutinefunction`` and its predecessor in asyncio."""
+    """The mark that ``inspect.markcoroutinefunction`` makes."""
     for holder in (fn, getattr(fn, "__func__", None)):
-        if getattr(holder, "_is_coroutine_mark", None) is not None:
+        if getattr(holder, "_is_coroutine_marker", None) is not None:
             return CO_COROUTINE
     return 0
 
