@@ -1,0 +1,344 @@
+"""Lets one call for each key through, and gives the others its outcome."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from policyctl.runtime.budget import NO_DEADLINE, current_deadline
+from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.errors import IdempotencyConflictError, PolicyConfigError
+from policyctl.runtime.idempotency import outcome
+from policyctl.runtime.idempotency.codec import find_codec
+from policyctl.runtime.idempotency.forwarding import FORWARDED
+from policyctl.runtime.idempotency.keys import KeyMaker
+from policyctl.runtime.idempotency.memory import MemoryStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextvars import Token
+    from typing import Any
+
+    from policyctl.runtime.classify import Classifier
+    from policyctl.runtime.idempotency.keys import Key
+    from policyctl.runtime.idempotency.memory import Record, Store
+    from policyctl.runtime.settings import Idempotency
+
+POLL = 0.02
+LONGEST_POLL = 0.5
+"""Seconds between looks at a store that cannot wake anybody; doubled up to this."""
+
+_next_owner = count(1).__next__
+
+
+class Ticket:
+    """One call's part in its key.
+
+    Attributes:
+        key: the call's key; None for a call without one, which is not guarded.
+        replayed: whether ``result`` or ``error`` is the outcome of an earlier call.
+        result: that outcome's result.
+        error: that outcome's error, a fresh instance.
+    """
+
+    __slots__ = ("_guard", "_owner", "_token", "error", "key", "replayed", "result")
+
+    def __init__(self, guard: Guard, key: Key | None, owner: str) -> None:
+        self._guard = guard
+        self._owner = owner
+        self._token: Token[tuple[str, str] | None] | None = None
+        self.key = key
+        self.replayed = False
+        self.result: Any = None
+        self.error: Exception | None = None
+
+    def arguments(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """``kwargs`` with the key where the policy forwards it as an argument."""
+        name = self._guard.argument
+        if self.key is None or name is None or kwargs.get(name) is not None:
+            return kwargs
+        return {**kwargs, name: self.key.forwarded}
+
+    def open(self) -> None:
+        """Publish the key to clients that forward it; ``settle`` takes it back."""
+        if self.key is not None and not self.replayed:
+            self._token = FORWARDED.set((self._guard.header, self.key.forwarded))
+
+    def _close(self) -> None:
+        if self._token is not None:
+            FORWARDED.reset(self._token)
+            self._token = None
+
+    def settle(self, result: Any, error: BaseException | None) -> None:
+        """Store the outcome or free the key; call it exactly once unless replayed.
+
+        A result is stored, and an error that ``never_retry_on`` names; every other
+        error, cancellation included, frees the key. The outcome of a call that lost
+        its key meanwhile is not stored.
+        """
+        self._close()
+        if self.key is None or self.replayed:
+            return
+        stored, store = self.key.stored, self._guard.store
+        payload = self._guard.payload(result, error)
+        if payload is None:
+            store.release(stored, self._owner)
+        else:
+            store.complete(stored, self._owner, payload, self._guard.ttl)
+
+    async def settle_async(self, result: Any, error: BaseException | None) -> None:
+        """``settle``, in a thread if the store may block."""
+        if not self._guard.store.blocking:
+            self.settle(result, error)
+            return
+        import asyncio
+
+        self._close()
+        await asyncio.to_thread(self.settle, result, error)
+
+
+class Guard:
+    """Idempotency of one operation.
+
+    Args:
+        name: ``service.operation``.
+        settings: the ``idempotency`` block.
+        classifier: knows which errors ``never_retry_on`` names.
+        longest_wait: the operation's budget in seconds, which bounds waiting too.
+        store: where records are kept; the settings decide unless given.
+
+    Raises:
+        PolicyConfigError: a store or codec that is not there.
+    """
+
+    __slots__ = (
+        "_classifier",
+        "_codec",
+        "_keys",
+        "_longest_wait",
+        "_name",
+        "_settings",
+        "argument",
+        "header",
+        "store",
+        "ttl",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        settings: Idempotency,
+        classifier: Classifier,
+        longest_wait: float | None = None,
+        store: Store | None = None,
+    ) -> None:
+        self._name = name
+        self._settings = settings
+        self._classifier = classifier
+        self._codec = find_codec(settings.codec)
+        self._keys = KeyMaker(name, settings)
+        self._longest_wait = longest_wait
+        self.store: Store = _find_store(settings) if store is None else store
+        self.ttl = settings.ttl
+        forward = settings.forward
+        self.argument = None if forward is None else forward.argument
+        self.header = "" if forward is None else forward.header or ""
+
+    def enter(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Ticket:
+        """Take the call's key, waiting for another call that has it.
+
+        Raises:
+            IdempotencyConflictError: the key was used with other arguments, or its
+                first call is still running after the time there is to wait.
+        """
+        ticket, deadline = self._begin(fn, args, kwargs)
+        since, pause = CLOCK.now(), POLL
+        while not self._try(ticket):
+            self._check_wait(ticket, since, deadline)
+            _wait_in_thread(self.store, ticket, deadline, pause)
+            pause = min(2 * pause, LONGEST_POLL)
+        return ticket
+
+    async def enter_async(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Ticket:
+        """``enter`` for coroutines: waits without blocking the event loop."""
+        ticket, deadline = self._begin(fn, args, kwargs)
+        since, pause = CLOCK.now(), POLL
+        while not await self._try_async(ticket):
+            self._check_wait(ticket, since, deadline)
+            await _wait_in_task(self.store, ticket, deadline, pause)
+            pause = min(2 * pause, LONGEST_POLL)
+        return ticket
+
+    def _begin(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Ticket, float]:
+        key = self._keys.of(fn, args, kwargs)
+        deadline = current_deadline()
+        if self._longest_wait is not None:
+            deadline = min(deadline, CLOCK.now() + self._longest_wait)
+        return Ticket(self, key, f"{_process()}-{_next_owner()}"), deadline
+
+    def _try(self, ticket: Ticket) -> bool:
+        """Whether the call may go on: the key is ours, or there is an outcome."""
+        key = ticket.key
+        if key is None:
+            return True
+        record = self.store.claim(
+            key.stored, key.fingerprint, ticket._owner, self._settings.in_progress
+        )
+        if record is None:
+            return True
+        return self._replay(ticket, key, record)
+
+    async def _try_async(self, ticket: Ticket) -> bool:
+        if not self.store.blocking:
+            return self._try(ticket)
+        import asyncio
+
+        return await asyncio.to_thread(self._try, ticket)
+
+    def _replay(self, ticket: Ticket, key: Key, record: Record) -> bool:
+        if record.fingerprint != key.fingerprint:
+            raise self._conflict(key, "arguments", 0.0)
+        if record.payload is None:
+            return False
+        try:
+            ticket.result, ticket.error = outcome.decode(self._codec, record.payload)
+        except outcome.Unstorable as error:
+            raise self._wrong(f"the first call succeeded, but {error}") from None
+        ticket.replayed = True
+        return True
+
+    def _check_wait(self, ticket: Ticket, since: float, deadline: float) -> None:
+        now = CLOCK.now()
+        assert ticket.key is not None
+        if self._settings.on_conflict == "reject" or now >= deadline:
+            raise self._conflict(ticket.key, "in_progress", now - since)
+
+    def _conflict(self, key: Key, kind: str, waited: float) -> IdempotencyConflictError:
+        service, _, operation = self._name.partition(".")
+        return IdempotencyConflictError(service, operation, key.forwarded, kind, waited)
+
+    def _wrong(self, message: str) -> PolicyConfigError:
+        service, _, operation = self._name.partition(".")
+        return PolicyConfigError(
+            message,
+            path="idempotency.codec",
+            help="return plain data, or name a codec that knows the type",
+            service=service,
+            operation=operation,
+        )
+
+    def payload(self, result: Any, error: BaseException | None) -> bytes | None:
+        """What to store of an outcome; None to free the key."""
+        if error is None:
+            try:
+                return outcome.encode_result(self._codec, result)
+            except Exception as problem:
+                _log(self._name, "result", problem)
+                return outcome.encode_unstorable(f"its result is lost: {problem}")
+        if not isinstance(error, Exception) or not self._classifier.never_retries(
+            error
+        ):
+            return None
+        try:
+            return outcome.encode_error(self._codec, error)
+        except Exception as problem:
+            _log(self._name, "error", problem)
+            return None
+
+
+def _find_store(settings: Idempotency) -> Store:
+    if settings.store != "memory":
+        raise PolicyConfigError(
+            f"this version of the runtime has no store {settings.store!r}",
+            path="idempotency.store",
+            help="use store: memory",
+        )
+    return MemoryStore()
+
+
+def _process() -> str:
+    """Tells this process's owners from those of others on a shared store."""
+    import os
+
+    return f"{os.getpid()}-{_BORN}"
+
+
+def _born() -> str:
+    import os
+
+    return os.urandom(6).hex()
+
+
+_BORN = _born()
+
+
+def _log(name: str, what: str, problem: Exception) -> None:
+    import logging
+
+    logging.getLogger("policyctl").error(
+        "%s: the %s of a call with an idempotency key cannot be stored: %s",
+        name,
+        what,
+        problem,
+    )
+
+
+def _pause(deadline: float, longest: float) -> float:
+    """Real seconds to wait at once; short where a test turns the clock."""
+    left = deadline - CLOCK.now()
+    return max(0.0, min(left, longest if CLOCK.real else POLL / 4))
+
+
+def _wait_in_thread(
+    store: Store, ticket: Ticket, deadline: float, pause: float
+) -> None:
+    from _thread import allocate_lock
+
+    assert ticket.key is not None
+    lock = allocate_lock()
+    lock.acquire()
+    if not store.watch(ticket.key.stored, lock.release):
+        CLOCK.sleep(min(pause, max(0.0, deadline - CLOCK.now())))
+        return
+    try:
+        lock.acquire(timeout=_pause(deadline, LONGEST_POLL))
+    finally:
+        store.unwatch(ticket.key.stored, lock.release)
+
+
+async def _wait_in_task(
+    store: Store, ticket: Ticket, deadline: float, pause: float
+) -> None:
+    import asyncio
+
+    assert ticket.key is not None
+    if store.blocking:
+        await CLOCK.async_sleep(min(pause, max(0.0, deadline - CLOCK.now())))
+        return
+    loop = asyncio.get_running_loop()
+    woken = loop.create_future()
+
+    def finish() -> None:
+        if not woken.done():
+            woken.set_result(None)
+
+    def wake() -> None:
+        try:
+            loop.call_soon_threadsafe(finish)
+        except RuntimeError:
+            return
+
+    store.watch(ticket.key.stored, wake)
+    try:
+        await asyncio.wait([woken], timeout=_pause(deadline, LONGEST_POLL))
+    finally:
+        store.unwatch(ticket.key.stored, wake)
+
+
+__all__ = ["NO_DEADLINE", "Guard", "Ticket"]

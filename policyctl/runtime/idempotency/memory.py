@@ -1,0 +1,154 @@
+"""Records in the memory of this process, for threads and event loops alike."""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from collections import deque
+
+from policyctl.runtime.clock import CLOCK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    class Store(Protocol):
+        """What a store of records does, each step as one indivisible action.
+
+        Times are durations in seconds; what clock a store measures them by is its own
+        affair. ``blocking`` says whether its methods may wait for a disk or a network,
+        so that async callers run them in a thread.
+        """
+
+        blocking: bool
+
+        def claim(
+            self, key: str, fingerprint: str, owner: str, in_progress: float | None
+        ) -> Record | None:
+            """Take the key for ``owner``; else what is there, unchanged."""
+            ...
+
+        def complete(self, key: str, owner: str, payload: bytes, ttl: float) -> bool:
+            """Store an outcome; False if the key is not the owner's any more."""
+            ...
+
+        def release(self, key: str, owner: str) -> None:
+            """Free the key if it is the owner's."""
+            ...
+
+        def watch(self, key: str, wake: Callable[[], object]) -> bool:
+            """Call ``wake`` once the key is free or done; False: poll instead."""
+            ...
+
+        def unwatch(self, key: str, wake: Callable[[], object]) -> None:
+            """Forget ``wake``."""
+            ...
+
+
+class Record:
+    """What is known of a key.
+
+    Attributes:
+        fingerprint: of the arguments it was first used with.
+        owner: the token of the call that holds it.
+        payload: the encoded outcome; None while the call is in progress.
+        expires: when it is void, on the clock of the store.
+    """
+
+    __slots__ = ("expires", "fingerprint", "owner", "payload", "wakes")
+
+    def __init__(self, fingerprint: str, owner: str, expires: float) -> None:
+        self.fingerprint = fingerprint
+        self.owner = owner
+        self.payload: bytes | None = None
+        self.expires = expires
+        self.wakes: list[Callable[[], object]] = []
+
+
+class MemoryStore:
+    """A dictionary of records; those that have expired are dropped as time goes on."""
+
+    blocking = False
+
+    def __init__(self) -> None:
+        self._records: dict[str, Record] = {}
+        self._expiries: deque[tuple[float, str]] = deque()
+        self._lock = allocate_lock()
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def claim(
+        self, key: str, fingerprint: str, owner: str, in_progress: float | None
+    ) -> Record | None:
+        """Take the key for ``owner``; else what is there, unchanged."""
+        now = CLOCK.now()
+        limit = float("inf") if in_progress is None else now + in_progress
+        with self._lock:
+            self._drop_expired(now)
+            record = self._records.get(key)
+            if record is not None and record.expires > now:
+                return record
+            made = self._records[key] = Record(fingerprint, owner, limit)
+            if record is not None:
+                made.wakes = record.wakes
+            return None
+
+    def complete(self, key: str, owner: str, payload: bytes, ttl: float) -> bool:
+        """Store an outcome; False if the key is not the owner's any more."""
+        with self._lock:
+            record = self._records.get(key)
+            if record is None or record.owner != owner or record.payload is not None:
+                return False
+            record.payload = payload
+            record.expires = CLOCK.now() + ttl
+            self._expiries.append((record.expires, key))
+            wakes, record.wakes = record.wakes, []
+        _call_all(wakes)
+        return True
+
+    def release(self, key: str, owner: str) -> None:
+        """Free the key if it is the owner's."""
+        with self._lock:
+            record = self._records.get(key)
+            if record is None or record.owner != owner or record.payload is not None:
+                return
+            del self._records[key]
+            wakes = record.wakes
+        _call_all(wakes)
+
+    def watch(self, key: str, wake: Callable[[], object]) -> bool:
+        """Call ``wake`` once the key is free or done; at once if it is already."""
+        with self._lock:
+            record = self._records.get(key)
+            if record is not None and record.payload is None:
+                record.wakes.append(wake)
+                return True
+        wake()
+        return True
+
+    def unwatch(self, key: str, wake: Callable[[], object]) -> None:
+        """Forget ``wake``."""
+        with self._lock:
+            record = self._records.get(key)
+            if record is not None and wake in record.wakes:
+                record.wakes.remove(wake)
+
+    def _drop_expired(self, now: float) -> None:
+        # All outcomes of a store have one ttl, so the oldest expire first.
+        while self._expiries and self._expiries[0][0] <= now:
+            _, key = self._expiries.popleft()
+            record = self._records.get(key)
+            if record is not None and record.payload and record.expires <= now:
+                del self._records[key]
+
+    def after_fork(self) -> None:
+        """In a child process: a fresh lock, and no calls in progress."""
+        self._lock = allocate_lock()
+        for key in [k for k, r in self._records.items() if r.payload is None]:
+            del self._records[key]
+
+
+def _call_all(wakes: list[Callable[[], object]]) -> None:
+    for wake in wakes:
+        wake()
