@@ -54,4 +54,8 @@ CODES: Final[dict[str, tuple[str, str]]] = {
         "a key belongs to a store that is not the chosen one",
     ),
     "VA134": ("extends-too-long", "presets extend too many others"),
+    "VA135": (
+        "kind-mismatch",
+        "a stream stands where one answer is wanted, or the reverse",
+    ),
 }

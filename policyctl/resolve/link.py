@@ -53,6 +53,27 @@ class Links:
         found = self._references.check(target, subject.place(at), path)
         if found is not None:
             yield found
+        else:
+            yield from self._check_kind(subject, at, target)
+
+    def _check_kind(
+        self, subject: Subject, at: tuple[str, str], target: str
+    ) -> Iterator[Diagnostic]:
+        """A fallback answers like its operation; a worker's operation answers once."""
+        other = self._find(target)
+        if other is None:
+            return
+        wanted = subject.tree.get("kind") if at[0] == "fallback" else None
+        kinds = [kind or "unary" for kind in (wanted, other.tree.get("kind"))]
+        if kinds[0] == kinds[1]:
+            return
+        yield subject.error(
+            "VA135",
+            f"{target} is of kind {kinds[1]}, where {kinds[0]} is wanted",
+            at,
+            help=f"name an operation of kind {kinds[0]}",
+            related=[other.related(("kind",), f"{target} is {kinds[1]}")],
+        )
 
     def cycles(self) -> Iterator[tuple[str, Diagnostic]]:
         """Find fallbacks that lead in a circle: each circle once, with its service.

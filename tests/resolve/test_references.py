@@ -217,6 +217,40 @@ def test_fallbacks_that_lead_back(load: Load) -> None:
     assert second.message == "fallbacks lead back to their start: s.d -> s.d"
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("operations: {a: {fallback: {operation: t.stream}}}", "1.yaml:3:40"),
+        (
+            "operations: {a: {kind: stream, fallback: {operation: t.unary}}}",
+            "1.yaml:3:54",
+        ),
+        (
+            "queues: {q: {store: external, max_size: 1, consume: {operation: t.stream}}}",
+            "1.yaml:3:65",
+        ),
+    ],
+)
+def test_a_reference_to_the_wrong_kind(load: Load, text: str, place: str) -> None:
+    """A stream cannot answer for one value, nor one value for a stream."""
+    target = "service: t\noperations: {unary: {}, stream: {kind: stream}}"
+    loaded = load(target, f"service: s\n{text}")
+    [found] = loaded.diagnostics
+    assert (found.code, str(found.span)) == ("VA135", place)
+    assert found.related[0].span.path == "0.yaml"
+
+
+def test_a_stream_falls_back_to_a_stream(load: Load) -> None:
+    """Equal kinds go together."""
+    loaded = load("""
+        service: s
+        operations:
+          a: {kind: stream, fallback: {operation: s.b}}
+          b: {kind: stream}
+    """)
+    assert loaded.diagnostics == ()
+
+
 def test_a_long_circle_of_fallbacks_is_one_short_finding(load: Load) -> None:
     """Three thousand operations in a circle take one walk and one line."""
     lines = [
