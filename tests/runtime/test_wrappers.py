@@ -351,7 +351,10 @@ def test_sync_and_async_twins_count_alike() -> None:
 
 
 def _child(policy: Policy, send: Any) -> None:
-    guarded = policy(lambda: "child")
+    def work() -> str:
+        return "child"
+
+    guarded = policy(work)
     send.send((policy.bulkhead.in_use, guarded(), guarded(), policy.bulkhead.in_use))
 
 
