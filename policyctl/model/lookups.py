@@ -87,8 +87,9 @@ def _no_exception(reference: Reference, kind: Kind | None) -> tuple[str, str, st
 
 def _missing(found: Missing, module: str) -> tuple[str, str]:
     near = nearest(found.name, found.names)
-    if found.module == module.rpartition(".")[0] and not found.names:
-        return f"there is no module {quote(module)}", "correct the module's name"
+    if module.startswith(f"{found.module}.") and not found.names:
+        missing = f"{found.module}.{found.name}"
+        return f"there is no module {quote(missing)}", "correct the module's name"
     hint = (
         f"did you mean {near}?"
         if near

@@ -40,14 +40,17 @@ def search_path() -> tuple[str, ...]:
 
 
 def find_source(module: str, places: Sequence[str]) -> SourceFile | Found:
-    """Find a module's file, from its top-level package down."""
+    """Find a module's file, from its top-level package down.
+
+    A namespace package has no file and is ``OPAQUE`` itself; what is in it is found.
+    """
     parts = module.split(".")
     if parts[0] in sys.builtin_module_names:
         return Found.OPAQUE
     path: Sequence[str] = places
     spec = None
     for index in range(len(parts)):
-        spec = _find_spec(".".join(parts[: index + 1]), path)
+        spec = _find_spec(parts[index], path)
         if spec is None:
             return Found.ABSENT if index == 0 else Found.MISSING
         locations = spec.submodule_search_locations
@@ -66,8 +69,13 @@ def find_source(module: str, places: Sequence[str]) -> SourceFile | Found:
     return SourceFile(module, file, spec.submodule_search_locations is not None)
 
 
-def _find_spec(module: str, path: Sequence[str]) -> ModuleSpec | None:
+def _find_spec(name: str, path: Sequence[str]) -> ModuleSpec | None:
+    """The spec of ``name`` in a folder of ``path``.
+
+    The last part of a module's name is enough to find it, and a full name would make
+    the finder look for the parent among the imported modules.
+    """
     try:
-        return PathFinder.find_spec(module, path)
-    except (ImportError, OSError, ValueError):
+        return PathFinder.find_spec(name, path)
+    except (ImportError, OSError, ValueError, KeyError):
         return None

@@ -8,6 +8,7 @@ is not installed here, is no Python source, or makes the name at run time.
 from __future__ import annotations
 
 import builtins
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +19,9 @@ from policyctl.model.sources import Found, SourceFile, find_source, search_path
 if TYPE_CHECKING:
     from griffe import Class, Module, Object
 
+_QUIET = logging.NullHandler()
 _DEPTH = 20
-_RUN_TIME = ("globals()", "sys.modules[__name__]", "setattr(sys.modules")
+_RUN_TIME = ("globals()", "sys.modules[", "setattr(sys.modules", "__path__")
 _DOTTED = re.compile(r"([A-Za-z_][\w.]*)(?:\[.*\])?", re.DOTALL)
 
 Kind = Literal["exception", "base", "other"]
@@ -86,6 +88,7 @@ class Lookup:
             return file
         from griffe import visit
 
+        logging.getLogger("griffe").addHandler(_QUIET)
         try:
             code = file.path.read_text(encoding="utf-8")
             if any(mark in code for mark in _RUN_TIME):
@@ -97,7 +100,7 @@ class Lookup:
     def _find(self, module: str, name: str, depth: int) -> Object | Missing | None:
         tree = self._module(module)
         if tree is Found.MISSING:
-            return Missing(module.rpartition(".")[2], module.rpartition(".")[0])
+            return self._no_module(module)
         if isinstance(tree, Found) or depth <= 0:
             return None
         first, _, rest = name.partition(".")
@@ -105,6 +108,12 @@ class Lookup:
         if not rest or found is None or isinstance(found, Missing):
             return found
         return self._attribute(found, rest, module, depth)
+
+    def _no_module(self, module: str) -> Missing | None:
+        parent, _, name = module.rpartition(".")
+        if self._module(parent) is Found.MISSING:
+            return self._no_module(parent)
+        return None if parent in self._dynamic else Missing(name, parent)
 
     def _member(self, tree: Module, name: str, depth: int) -> Object | Missing | None:
         member = tree.members.get(name)

@@ -57,7 +57,7 @@ def fields(model: type[BaseModel], path: Keys = ()) -> Iterator[tuple[Keys, Fiel
     for name, info in model.model_fields.items():
         here = (*path, info.alias or name)
         yield here, info
-        if here[0] == "environments" and len(here) > 3:
+        if here[-1] in ("defaults", "override", "inbound") and len(here) > 1:
             continue
         marker = marker_of(info)
         if isinstance(marker, Block):

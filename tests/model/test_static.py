@@ -43,6 +43,7 @@ _SHOP = {
     ),
     "shop/lazy.py": "def __getattr__(name): raise AttributeError(name)\n",
     "shop/filled.py": "for n in 'abc': globals()[n] = 1\n",
+    "moved/__init__.py": "import sys\nsys.modules[__name__ + '.moves'] = object()\n",
     "shop/broken.py": "def (:\n",
     "shop/loop.py": "from shop.loop2 import X\n",
     "shop/loop2.py": "from shop.loop import X\n",
@@ -90,6 +91,8 @@ def kind(lookup: Lookup, module: str, name: str) -> str | None:
         ("shop.nothing", "X", "missing"),
         ("shop.lazy", "X", None),
         ("shop.filled", "X", None),
+        ("shop.nothing.deeper", "X", "missing"),
+        ("moved.moves", "X", None),
         ("shop.broken", "X", None),
         ("shop.loop", "X", None),
         ("not_installed_here", "X", None),
@@ -189,6 +192,12 @@ def test_sources_are_found_from_the_top(tmp_path: Path, lookup: Lookup) -> None:
     assert inner == SourceFile(
         "space.inner", tmp_path / "space" / "inner.py", package=False
     )
+    deep = tmp_path / "outer" / "middle" / "core"
+    deep.mkdir(parents=True)
+    (deep / "__init__.py").write_text("class Late(Exception): pass\n")
+    assert kind(lookup, "outer.middle.core", "Late") == "exception"
+    assert kind(lookup, "outer.middle.core", "Latte") == "missing"
+    assert find_source("outer.middle.nothing", places) is Found.MISSING
     assert find_source("space", places) is Found.OPAQUE
     assert find_source("sys", places) is Found.OPAQUE
     assert find_source("shop.nothing", places) is Found.MISSING
