@@ -8,22 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
-from policyctl.generate.fields import field_names
+from policyctl.generate.fields import field_values
 from policyctl.resolve.policy import (
-    AutoscaleFacts,
-    CacheFacts,
     Call,
-    Latency,
-    LayerFacts,
+    Fallback,
     Operation,
-    OperationFacts,
-    PoolFacts,
     Queue,
-    ReconnectFacts,
     Service,
     ServiceFacts,
 )
@@ -35,30 +29,25 @@ _PLACES = frozenset(
     {"document", "span", "path", "origins", "ignores", "extends", "name", "service"}
 )
 _HAVE_PLACES = (Service, Operation, Queue, Call)
-_FACTS = (
-    ServiceFacts,
-    OperationFacts,
-    Latency,
-    PoolFacts,
-    CacheFacts,
-    LayerFacts,
-    AutoscaleFacts,
-    ReconnectFacts,
-)
+_SPARSE = (*_HAVE_PLACES, ServiceFacts)
 
 
 def plain_service(service: Service) -> dict[str, Any]:
-    """Every resolved value of a service as JSON data; what is off is None."""
+    """Every resolved value of a service as JSON data."""
     return cast("dict[str, Any]", plain(service))
 
 
 def plain(value: object) -> Any:
     """Dataclasses as dictionaries, tuples as lists, everything else as it is.
 
-    Names that are keys already are left out, and so are facts that nobody stated.
+    What is off, absent or not stated is left out, and so are places in files and names
+    that are keys already. The result may share parts and must not be changed.
     """
-    if is_dataclass(value):
-        return _plain_fields(value)
+    fields = field_values(value)
+    if fields is not None:
+        if isinstance(value, (*_HAVE_PLACES, Fallback)):
+            return _plain_fields(fields, value)
+        return _plain_block(value)
     if isinstance(value, Mapping):
         items = cast("Mapping[str, object]", value).items()
         return {name: plain(item) for name, item in items}
@@ -67,15 +56,23 @@ def plain(value: object) -> Any:
     return value
 
 
-def _plain_fields(value: object) -> dict[str, Any]:
-    hidden = _PLACES if isinstance(value, _HAVE_PLACES) else frozenset[str]()
-    found = {
-        name: plain(getattr(value, name))
-        for name in field_names(value)
-        if name not in hidden
-    }
-    if isinstance(value, _FACTS):
-        return {name: item for name, item in found.items() if item not in (None, [])}
+@lru_cache(maxsize=4096)
+def _plain_block(block: Hashable) -> dict[str, Any]:
+    """A block's data; most operations of a fleet share theirs with others."""
+    return _plain_fields(field_values(block) or [], block)
+
+
+def _plain_fields(fields: Sequence[tuple[str, Any]], owner: object) -> dict[str, Any]:
+    sparse = isinstance(owner, _SPARSE)
+    found: dict[str, Any] = {}
+    for name, value in fields:
+        if value is None or (sparse and (name in _PLACES or value in ((), {}))):
+            continue
+        item = plain(value)
+        if item != {}:
+            found[name] = item
+    if isinstance(owner, Fallback) and owner.kind == "value":
+        found["value"] = plain(owner.value)
     return found
 
 

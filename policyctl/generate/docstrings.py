@@ -6,12 +6,14 @@ out of the docstring.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from policyctl.generate.layout import fits
 from policyctl.generate.literals import text
 
 WIDTH = 79
+_SIMPLE = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]*[!#-\[\]-~])?")
 _QUOTES = '"""'
 
 
@@ -21,6 +23,8 @@ def paragraph(value: str, indent: str = "", hang: str = "") -> list[str]:
     Every line begins with ``indent``; what continues a line, with ``hang`` as well.
     Blank lines at both ends are dropped.
     """
+    if _SIMPLE.fullmatch(value) and len(indent) + len(value) <= WIDTH:
+        return [indent + value]
     lines: list[str] = []
     for raw in value.replace("\r\n", "\n").replace("\t", "    ").split("\n"):
         body = text(raw.strip(" "))

@@ -9,14 +9,13 @@ runtime's own default says the same.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
-from functools import cache
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any, cast
 
 from policyctl.generate import literals
-from policyctl.generate.fields import field_names
-from policyctl.generate.layout import Expr, Group, call, sequence
+from policyctl.generate.fields import field_values
+from policyctl.generate.layout import Expr, Group, call, lay_out, sequence
 from policyctl.resolve.policy import Fallback, Jitter, Operation
 from policyctl.runtime import settings as runtime_settings
 
@@ -37,9 +36,9 @@ _USUAL = frozenset({"operation", "memory", "enforce", "json"})
 
 
 def policy_arguments(
-    service: str, operation: str, policy: Operation
-) -> list[tuple[str, Expr]]:
-    """The keyword arguments of ``Policy`` for one operation.
+    service: str, operation: str, policy: Operation, indent: int
+) -> tuple[str, ...]:
+    """The keyword arguments of ``Policy`` for one operation, laid out on lines.
 
     ``service`` and ``operation`` are the names that the policy goes by, which for an
     edge of the call graph are not those of ``policy``.
@@ -47,19 +46,28 @@ def policy_arguments(
     Raises:
         UnprintableError: a value has no literal.
     """
-    arguments: list[tuple[str, Expr]] = [
-        ("service", literals.string(service)),
-        ("operation", literals.string(operation)),
+    arguments = [
+        lay_out("service=", literals.string(service), indent, ","),
+        lay_out("operation=", literals.string(operation), indent, ","),
     ]
     if policy.idempotent is not None:
-        arguments.append(("idempotent", repr(policy.idempotent)))
+        arguments.append(lay_out("idempotent=", repr(policy.idempotent), indent, ","))
     if policy.transport is not None:
-        arguments.append(("transport", literals.string(policy.transport)))
+        name = literals.string(policy.transport)
+        arguments.append(lay_out("transport=", name, indent, ","))
     for name in BLOCKS:
-        block: object = getattr(policy, name)
-        if block is not None:
-            arguments.append((name, expression(block)))
-    return arguments
+        block: Any = getattr(policy, name)
+        if isinstance(block, Fallback):
+            arguments.append(lay_out(f"{name}=", expression(block), indent, ","))
+        elif block is not None:
+            arguments.append(_block(name, block, indent))
+    return tuple(arguments)
+
+
+@lru_cache(maxsize=4096)
+def _block(name: str, block: Hashable, indent: int) -> str:
+    """A block's argument; most operations of a fleet share theirs with others."""
+    return lay_out(f"{name}=", expression(block), indent, ",")
 
 
 def expression(value: object) -> Expr:
@@ -72,9 +80,10 @@ def expression(value: object) -> Expr:
         return expression(value.ratio if value.kind == "ratio" else value.kind)
     if isinstance(value, Fallback):
         return _fallback(value)
-    if is_dataclass(value):
+    fields = field_values(value)
+    if fields is not None:
         name = type(value).__name__
-        return call(f"{SETTINGS}.{name}", _settings_arguments(name, value))
+        return call(f"{SETTINGS}.{name}", _settings_arguments(name, fields))
     if isinstance(value, tuple):
         return sequence([expression(item) for item in cast("Sequence[Any]", value)])
     return plain(value, 0)
@@ -119,25 +128,17 @@ def _fallback(block: Fallback) -> Expr:
     )
 
 
-def _settings_arguments(name: str, block: object) -> Iterator[tuple[str, Expr]]:
+def _settings_arguments(
+    name: str, fields: Sequence[tuple[str, Any]]
+) -> Iterator[tuple[str, Expr]]:
     defaults = _defaults(name)
-    for field in field_names(block):
-        value: object = getattr(block, field)
-        if not _goes_without_saying(block, field, value, defaults):
+    keyed = any(str(value).startswith("argument:") for _, value in fields)
+    for field, value in fields:
+        if field == "max_keys" and not keyed:
+            continue
+        off = value is None or value == () or (type(value) is str and value in _USUAL)
+        if not (off and field in defaults and defaults[field] == value):
             yield field, expression(value)
-
-
-def _goes_without_saying(
-    block: object, field: str, value: object, defaults: Mapping[str, object]
-) -> bool:
-    """Whether a field is off or usual, and the runtime takes it so by itself."""
-    if field == "max_keys" and not str(getattr(block, "scope", "")).startswith(
-        "argument:"
-    ):
-        return True
-    off = value is None or value == ()
-    usual = isinstance(value, str) and value in _USUAL
-    return (off or usual) and field in defaults and defaults[field] == value
 
 
 @cache

@@ -17,6 +17,13 @@ LOCK_NAME = "policies.lock.json"
 MAX_BYTES = 256 * 1024 * 1024
 
 
+# Keys whose values are spread over lines; None stands for any key.
+_Levels = Mapping[str | None, "_Levels"]
+_POLICY: _Levels = {"policy": {"operations": {None: {}}}}
+_LEVELS: _Levels = {"files": {}, "options": {}, "services": {None: _POLICY}}
+_encode = json.JSONEncoder(sort_keys=True, allow_nan=False).encode
+
+
 class LockError(ValueError):
     """The text is not a lock file that this version reads; the message says why."""
 
@@ -52,19 +59,18 @@ class Lock:
             return False
 
     def render(self) -> bytes:
-        """The file: keys sorted, ASCII, a newline at the end."""
+        """The file: keys sorted, a block of settings on each line, ASCII."""
         data = {
-            "files": dict(self.files),
+            "files": self.files,
             "format": self.format,
             "generator": self.generator,
-            "options": dict(self.options),
+            "options": self.options,
             "services": {
                 name: {"digest": s.digest, "policy": s.policy, "source": s.source}
                 for name, s in self.services.items()
             },
         }
-        text = json.dumps(data, indent=2, sort_keys=True, allow_nan=False)
-        return f"{text}\n".encode("ascii")
+        return (_pretty(data, "", _LEVELS) + "\n").encode("ascii")
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
@@ -108,3 +114,16 @@ def _table(data: Mapping[str, Any], key: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise LockError(f"{key} is not an object")
     return cast("dict[str, Any]", value)
+
+
+def _pretty(data: Mapping[str, Any], margin: str, levels: _Levels) -> str:
+    """JSON with one key per line down to ``levels``, and below that on one line."""
+    if not data:
+        return "{}"
+    inner = margin + "  "
+    lines: list[str] = []
+    for key in sorted(data):
+        value, below = data[key], levels.get(key, levels.get(None))
+        shown = _encode(value) if below is None else _pretty(value, inner, below)
+        lines.append(f"{inner}{_encode(key)}: {shown}")
+    return "{\n" + ",\n".join(lines) + f"\n{margin}}}"

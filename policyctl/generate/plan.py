@@ -125,8 +125,7 @@ def exports(names: Iterable[str]) -> str:
 def _policy(
     name: str, service: str, full_name: str, operation: Operation, indent: int
 ) -> PolicyContext:
-    arguments = policy_arguments(service, full_name, operation)
-    lines = tuple(lay_out(f"{key}=", value, indent, ",") for key, value in arguments)
+    lines = policy_arguments(service, full_name, operation, indent)
     margin = " " * (indent - 4)
     described = quoted(paragraph(operation.description or "", margin), margin)
     return PolicyContext(name, lines, described)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import Literal
 
 from policyctl.generate.layout import fits
 
@@ -14,10 +16,11 @@ _SINGLE = rf"""'(?:[^'"\\]|{_ESCAPE})*"(?:[^'\\]|{_ESCAPE})*'"""
 _STRING = rf"(?:{_DOUBLE}|{_SINGLE})"
 _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e-?[0-9]+)?"
 _TUPLE = rf"\((?:{_STRING},|{_STRING}(?:, {_STRING})+)?\)"
-# A name is followed by what makes it a keyword argument, a call, or a value.
+# What a value is followed by: so no two stand side by side.
+_END = r"(?=[,)\]}]|$)"
 _TOKEN = (
-    rf"{_DOTTED}(?:[=(]|(?=[,)\]}}]|$))|{_STRING}(?:: )?|{_NUMBER}(?=[,)\]}}]|$)"
-    rf"|{_TUPLE}|[\[{{]|[)\]}}]|, (?![)\]}}])"
+    rf"{_DOTTED}(?:[=(]|{_END})|{_STRING}(?:: |{_END})|{_NUMBER}{_END}|{_TUPLE}{_END}"
+    rf"|[\[{{]|[)\]}}]{_END}|, (?![)\]}}])"
 )
 _LABEL = rf"(?:{_NAME}=|{_STRING}: )?"
 
@@ -50,6 +53,7 @@ class _Checker:
         self.blank = 0
         self.last = "start"
         self.in_string = False
+        self.in_class = False
         self.indents: set[int] = set()
 
     @property
@@ -131,6 +135,7 @@ class _Checker:
         else:
             placed = self._placed(kind, level)
         self.suites = level // 4 + 1
+        self.in_class = is_class if level == 0 else self.in_class
         self.last = "suite"
         return placed
 
@@ -146,6 +151,8 @@ class _Checker:
             return False
         if last == "suite":
             return blank == 0 and not dedented and kind != "class"
+        if dedented and level == 0 and self.in_class:
+            return blank == 2
         if dedented or kind in ("class", "if") or last == "docstring":
             return blank == 1
         if last == "import" and kind != "import":
@@ -175,15 +182,24 @@ class _Checker:
         self.brackets[-1] = (bracket, opening, count + 1)
         if level != base + depth * 4:
             return False
-        if _open.fullmatch(body) is not None:
+        kind = _kind(body)
+        if kind == "open":
             self.brackets.append((body[-1], line, 0))
             return fits(line)
-        if body[-1] != ",":
-            return False
-        value = body[:-1]
-        if not fits(line) and _lone_atom.fullmatch(value) is None:
-            return False
-        return _is_value(value)
+        return kind == "atom" or (kind == "value" and fits(line))
+
+
+@lru_cache(maxsize=16384)
+def _kind(body: str) -> Literal["open", "atom", "value", "unknown"]:
+    """What a line inside brackets is; most lines of generated code are like others.
+
+    An atom is a literal that cannot be split, so it may be as long as it is.
+    """
+    if _open.fullmatch(body) is not None:
+        return "open"
+    if body[-1] != "," or not _is_value(body[:-1]):
+        return "unknown"
+    return "value" if _lone_atom.fullmatch(body[:-1]) is None else "atom"
 
 
 def _is_value(text: str) -> bool:
