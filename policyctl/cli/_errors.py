@@ -31,6 +31,8 @@ def describe(error: Exception) -> tuple[str, str | None]:
     """
     if isinstance(error, CommandError):
         return str(error), error.help
+    if isinstance(error, FileNotFoundError) and error.filename is None:
+        return "the working directory does not exist any more", None
     if isinstance(error, OSError) and (error.strerror or error.filename):
         return _system_error(error), None
     place = _place(error)

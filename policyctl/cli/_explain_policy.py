@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -45,7 +45,7 @@ def explain(console: Console, request: Request, format: TextOrJson) -> int:
     service, _, part = request.name.partition(".")
     if service not in session.project.services:
         if errors:
-            return _say_errors(console, session, errors)
+            return _say_errors(console, session, errors, request.name)
         raise _unknown(request.name, session.project)
     page = _page(session.project, service, part)
     waiting = lint(session.project, _lint.settings(loaded, (), ())).coverage
@@ -81,12 +81,15 @@ def _page(project: Project, service: str, part: str) -> Page:
 
 
 def _say_errors(
-    console: Console, session: _session.Session, errors: Iterable[Diagnostic]
+    console: Console,
+    session: _session.Session,
+    found: Sequence[Diagnostic],
+    name: str,
 ) -> int:
-    """Show why the asked service could not be resolved."""
-    found = list(errors)
+    """Show why the asked service may be missing."""
     report = Report.of(found, session.sources(found), files=session.reported_files)
     console.write_error(reports.render("text", report, color=console.error_color))
+    console.error(f"there is no {name} among the policies without errors")
     return _exit.code_for(found, Severity.ERROR)
 
 

@@ -11,7 +11,7 @@ from policyctl import config, reports
 from policyctl.cli import _exit, _session
 from policyctl.cli._console import Console
 from policyctl.cli._errors import UsageError
-from policyctl.cli._inputs import matches
+from policyctl.cli._inputs import matches, nothing
 from policyctl.config import Config
 from policyctl.config_values import InvalidSetting, package_name, package_of
 from policyctl.diagnostics import Diagnostic, Severity, has_errors
@@ -88,7 +88,11 @@ def run(request: Request, *, dry: bool) -> Outcome:
         return _stopped(stopped, session, session.findings)
     project = _generated(session, loaded, options.partial)
     if not project.services:
-        return _stopped(stopped, session, (_no_service(session),))
+        return _stopped(
+            stopped,
+            session,
+            (nothing(session.asked, "there is no service to generate"),),
+        )
     built = build(project, options)
     if built.diagnostics:
         return _stopped(stopped, session, built.diagnostics)
@@ -164,14 +168,6 @@ def _generated(session: _session.Session, loaded: Config, partial: bool) -> Proj
         if is_generated(name, service.path)
     }
     return replace(project, services=services)
-
-
-def _no_service(session: _session.Session) -> Diagnostic:
-    """The finding for input without any service to generate."""
-    from policyctl.cli._inputs import nothing
-
-    places = [os.path.relpath(root) for root in session.gathered.roots]
-    return nothing(places, "there is no service to generate")
 
 
 def print_findings(console: Console, outcome: Outcome) -> int:

@@ -11,7 +11,13 @@ from pathlib import Path
 
 from policyctl.config import FILE_NAME, Config
 from policyctl.diagnostics import Diagnostic, Severity, Span
-from policyctl.source.files import InputFile, expand, is_hidden, unreadable
+from policyctl.source.files import (
+    InputFile,
+    display_path,
+    expand,
+    is_hidden,
+    unreadable,
+)
 from policyctl.source.limits import DEFAULT_LIMITS
 
 STDIN_NAME = "<stdin>"
@@ -168,7 +174,7 @@ def _preset_folders(files: Sequence[File], places: Iterable[str]) -> tuple[Path,
     folders = {Path(place) / "presets": None for place in places if place != "-"}
     for file in files:
         if file.path is not None:
-            folders[file.path.parent / "presets"] = None
+            folders[Path(display_path(file.path.parent)) / "presets"] = None
     unique = {os.path.realpath(folder): folder for folder in folders if folder.is_dir()}
     return tuple(unique.values())
 

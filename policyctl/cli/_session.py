@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from policyctl.cli._inputs import File, Gathered, gather
+from policyctl.cli._inputs import STDIN_NAME, File, Gathered, gather
 from policyctl.config import Config
 from policyctl.diagnostics import Diagnostic
 from policyctl.resolve import project
 from policyctl.resolve.policy import Project
 from policyctl.source.decode import decode
+from policyctl.source.files import display_path
 from policyctl.source.nodes import Source
 
 
@@ -40,6 +41,11 @@ class Session:
                 if source is not None:
                     found[file.display] = source
         return {path: source for path, source in found.items() if path in wanted}
+
+    @property
+    def asked(self) -> list[str]:
+        """The files and folders that were asked for, as people see them."""
+        return [display_path(root) for root in self.gathered.roots] or [STDIN_NAME]
 
     @property
     def reported_files(self) -> int:

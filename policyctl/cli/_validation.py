@@ -7,8 +7,9 @@ from pathlib import Path
 
 from policyctl import config
 from policyctl.cli import _exit, _lint, _session
+from policyctl.cli._inputs import nothing
 from policyctl.config import Config, ConfigError
-from policyctl.diagnostics import Severity
+from policyctl.diagnostics import Severity, has_errors
 from policyctl.lint.engine import INTERNAL_ERROR, lint
 from policyctl.reports.report import Report
 
@@ -58,6 +59,8 @@ def _check(request: Request, loaded: Config, threshold: Severity) -> Report:
     )
     result = lint(session.project, settings)
     findings = [*session.findings, *result.diagnostics]
+    if not session.project.documents and not has_errors(findings):
+        findings.append(nothing(session.asked, "there is no policy"))
     return Report.of(
         findings,
         session.sources(findings),
