@@ -41,6 +41,8 @@ class Classifier:
     Attributes:
         checks_results: False when every returned value is a plain success, so that
             nobody needs to ask ``of_result``.
+        has_result_rules: whether a predicate judges results, so that plain values such
+            as dictionaries, which carry no status, have to be asked about too.
 
     Raises:
         PolicyConfigError: an exception named in the settings does not exist.
@@ -62,6 +64,7 @@ class Classifier:
         "_retry_status",
         "_statuses",
         "checks_results",
+        "has_result_rules",
     )
 
     def __init__(
@@ -86,7 +89,8 @@ class Classifier:
             )
         )
         predicates = (self._record_result, self._retry_result)
-        self.checks_results = self._statuses or predicates != (None, None)
+        self.has_result_rules = predicates != (None, None)
+        self.checks_results = self._statuses or self.has_result_rules
 
     def _set_breaker(self, settings: CircuitBreaker | None) -> None:
         block = "circuit_breaker"

@@ -208,7 +208,10 @@ def test_results_need_no_look_when_nothing_judges_them() -> None:
     """Without status lists and predicates every result is a success."""
     assert not Classifier(retry=settings.Retry()).checks_results
     assert not Classifier(circuit_breaker=settings.CircuitBreaker()).checks_results
-    assert Classifier(retry=settings.Retry(retry_on_status=("429",))).checks_results
+    by_status = Classifier(retry=settings.Retry(retry_on_status=("429",)))
+    assert (by_status.checks_results, by_status.has_result_rules) == (True, False)
+    by_rule = Classifier(retry=settings.Retry(retry_if_result=bool))
+    assert (by_rule.checks_results, by_rule.has_result_rules) == (True, True)
 
 
 def test_plain_results_have_no_status() -> None:
