@@ -55,6 +55,7 @@ class Breaker:
         "_pending",
         "_permits",
         "_random",
+        "_refusing",
         "_state",
         "_successes",
         "_turned_away",
@@ -96,6 +97,7 @@ class Breaker:
         self._turned_away: list[Waiter] = []
         self._notify = notify
         self._random = random
+        self._refusing = settings.mode != "observe"
 
     # -- attaching -------------------------------------------------------------
 
@@ -185,18 +187,16 @@ class Breaker:
             self._emit()
         return verdict
 
-    def refuses(self, now: float) -> bool:
-        """Whether an attempt is refused for sure; it is counted then.
+    def refuses(self) -> bool:
+        """Whether an attempt during the break is refused for sure; it is counted then.
 
         Reads without the lock what one thread may just be changing: an answer of True
         is as good as one given a moment earlier.
         """
-        if self._state != OPEN or now >= self.until or self._manual is not None:
-            return False
-        if self.settings.mode == "observe":
-            return False
-        self.rejected += 1
-        return True
+        if self._state == OPEN and self._refusing and self._manual is None:
+            self.rejected += 1
+            return True
+        return False
 
     def _admit(self, now: float, permit: int) -> int:
         if self._manual is not None:
@@ -214,7 +214,7 @@ class Breaker:
 
     def _refuse(self) -> int:
         self.rejected += 1
-        return UNCOUNTED if self.settings.mode == "observe" else REFUSED
+        return REFUSED if self._refusing else UNCOUNTED
 
     # -- results ---------------------------------------------------------------
 
@@ -342,9 +342,7 @@ class Breaker:
             return
         change = (unusual - self._unusual) * UNUSUAL
         self._unusual = unusual
-        refusing = self._shown() in (OPEN, FORCED_OPEN) and (
-            self.settings.mode != "observe"
-        )
+        refusing = self._refusing and self._shown() in (OPEN, FORCED_OPEN)
         for gate in self._gates:
             with gate.lock:
                 if change > 0:

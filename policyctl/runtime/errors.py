@@ -21,6 +21,11 @@ class PolicyError(Exception):
         operation: the operation of that service, empty where there is none.
     """
 
+    __slots__ = ()
+
+    service: str
+    operation: str
+
     def __init__(self, service: str = "", operation: str = "") -> None:
         self.service = service
         self.operation = operation
@@ -53,6 +58,9 @@ class CircuitOpenError(PolicyError):
         permits: how many probes may be in flight in half-open.
     """
 
+    # Slots, because a dictionary would double the cost of a rejection.
+    __slots__ = ("operation", "permits", "retry_after", "service", "state")
+
     def __init__(
         self,
         service: str = "",
@@ -66,6 +74,16 @@ class CircuitOpenError(PolicyError):
         self.retry_after = retry_after
         self.state = state
         self.permits = permits
+
+    def __reduce__(self) -> tuple[object, ...]:
+        values = (
+            self.service,
+            self.operation,
+            self.retry_after,
+            self.state,
+            self.permits,
+        )
+        return type(self), values, self.__dict__ or None
 
     def _reason(self) -> str:
         if self.state == "half_open":

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from policyctl.runtime.attempt import Attempt, circuit_open
+from policyctl.runtime.attempt import Attempt
 from policyctl.runtime.budget import DEADLINE
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.errors import CircuitOpenError
 from policyctl.runtime.events import EVENTS
 from policyctl.runtime.signatures import is_awaitable
 
@@ -23,7 +24,7 @@ PLAIN: frozenset[type] = frozenset(
 """Types of results that are neither awaitable nor carry a status."""
 
 
-def refuse(policy: Policy) -> None:
+def refuse(policy: Policy, now: float | None) -> None:
     """Raise at once where the breaker is open and nothing else could come of it.
 
     Raises:
@@ -32,9 +33,9 @@ def refuse(policy: Policy) -> None:
     breaker = policy.breaker
     if breaker is None or policy.answers is not None or EVENTS.listeners:
         return
-    now = CLOCK.now()
-    if breaker.refuses(now):
-        raise circuit_open(policy, now)
+    wait = breaker.until - (CLOCK.now() if now is None else now)
+    if wait > 0.0 and breaker.refuses():
+        raise CircuitOpenError(policy.service, policy.operation, wait)
 
 
 def leave(policy: Policy, episode: int, started: float | None) -> None:

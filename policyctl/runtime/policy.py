@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from _weakrefset import WeakSet
+from types import FunctionType
 
 from policyctl.runtime.aio import NO_WHEEL
 from policyctl.runtime.breaker import Breaker
@@ -23,7 +24,7 @@ from policyctl.runtime.gate import Gate
 from policyctl.runtime.overrides import apply_overrides
 from policyctl.runtime.registry import registry
 from policyctl.runtime.served import refuse_unserved
-from policyctl.runtime.signatures import is_async
+from policyctl.runtime.signatures import CO_COROUTINE, is_async
 from policyctl.runtime.threads import Workers
 from policyctl.runtime.views import BulkheadView, CircuitBreakerView, RetryView
 from policyctl.runtime.wrappers import decorate, packed_call
@@ -246,11 +247,9 @@ class Policy:
         Raises:
             PolicyError: the policy refused or cut the call; see ``errors``.
         """
-        try:
-            code: Any = fn.__code__
-            asynchronous = code.co_flags & 0x80 or is_async(fn)
-        except AttributeError:
-            asynchronous = is_async(fn)
+        asynchronous = (
+            type(fn) is FunctionType and fn.__code__.co_flags & CO_COROUTINE
+        ) or is_async(fn)
         call = self._async_call if asynchronous else self._sync_call
         if call is None:
             call = self._make_call(bool(asynchronous))

@@ -134,6 +134,8 @@ def _inside(fn: Any) -> Any:
 
 def is_async(fn: Any) -> bool:
     """Whether calling ``fn`` gives a coroutine, as far as can be told beforehand."""
+    if type(fn) is FunctionType and not hasattr(fn, "_is_coroutine_marker"):
+        return bool(fn.__code__.co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE))
     return bool(flags_of(fn) & (CO_COROUTINE | CO_ITERABLE_COROUTINE))
 
 

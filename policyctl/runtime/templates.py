@@ -143,14 +143,15 @@ _PASS_OUT = "if (_pc_n := _pc_gate.count) < _pc_UNUSUAL: _pc_gate.count = _pc_n 
 
 
 def _enter(slow: str, features: Features) -> list[str]:
+    refuse = f"  _pc_refuse(_pc_policy, {_start(features)})"
     if not features.locks:
-        return [_PASS_IN, "else:", "  _pc_refuse(_pc_policy)", "  " + slow]
+        return [_PASS_IN, "else:", refuse, "  " + slow]
     return [
         "_pc_gate.lock.acquire()",
         _PASS_IN + "; _pc_gate.lock.release()",
         "else:",
         "  _pc_gate.lock.release()",
-        "  _pc_refuse(_pc_policy)",
+        refuse,
         "  " + slow,
     ]
 
