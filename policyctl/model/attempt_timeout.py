@@ -29,6 +29,7 @@ class AttemptTimeout(Settings):
         "cooperative only sets the deadline for the callee to read.",
         "thread",
         "cooperative",
+        by_default="thread; cooperative where argument is given",
     )
     argument: Annotated[str | None, KEYWORD] = setting(
         "Pass the attempt's limit in seconds as this keyword argument too, for clients "

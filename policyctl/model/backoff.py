@@ -49,21 +49,29 @@ class Backoff(Settings):
     """Delay before retry i: min(max, initial x multiplier^(i-1)), then jitter."""
 
     initial: Annotated[float | Off | None, Number("retry.backoff.initial")] = setting(
-        "The delay before the first retry.", "100ms"
+        "The delay before the first retry.", "100ms", default="100ms"
     )
     multiplier: Annotated[float | Off | None, Number("retry.backoff.multiplier")] = (
-        setting("What each delay is multiplied by to give the next.", 2)
+        setting("What each delay is multiplied by to give the next.", 2, default=2)
     )
     max: Annotated[float | Off | None, Number("retry.backoff.max")] = setting(
-        "No delay is longer than this.", "5s"
+        "No delay is longer than this.", "5s", default="5s"
     )
     jitter: Annotated[Jitter | Off | None, JITTER] = setting(
         "How delays are spread, so that clients do not retry in step: none, full, equal, "
         "decorrelated, or a ratio for plus or minus that share.",
         "full",
         "20%",
+        default="full",
     )
 
 
 class Redelivery(Backoff):
     """Back-off between two deliveries of one item."""
+
+    initial: Annotated[float | Off | None, Number("redelivery.initial")] = setting(
+        "The delay before the second delivery.", "5s", default="1s"
+    )
+    max: Annotated[float | Off | None, Number("redelivery.max")] = setting(
+        "No delay is longer than this.", "5m", default="5m"
+    )

@@ -16,7 +16,10 @@ class BudgetHeader(Settings):
         "The header's name.", "X-Timeout-Budget"
     )
     unit: Annotated[str | None, Choice(("s", "ms"))] = setting(
-        "The unit of its number: decimal seconds or milliseconds.", "s", "ms"
+        "The unit of its number: decimal seconds or milliseconds.",
+        "s",
+        "ms",
+        default="s",
     )
 
 
@@ -31,12 +34,15 @@ class Budget(Settings):
         "Take the caller's remaining time where that is less; false starts afresh, for "
         "detached work.",
         True,
+        default=True,
     )
     reserve: Annotated[float | Off | None, Number("budget.reserve")] = setting(
-        "Time kept back from what is passed on to the callee.", "200ms"
+        "Time kept back from what is passed on to the callee.", "200ms", default="0s"
     )
     minimum: Annotated[float | Off | None, Number("budget.minimum")] = setting(
-        "With less than this left the call fails at once and nothing is called.", "1s"
+        "With less than this left the call fails at once and nothing is called.",
+        "1s",
+        default="0s",
     )
     header: Annotated[BudgetHeader | Off | None, Block(BudgetHeader)] = setting(
         "The header that tells the callee how much time is left.",

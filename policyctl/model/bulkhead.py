@@ -16,17 +16,21 @@ class InboundBulkhead(Settings):
         setting("The most that run at once, in each process.", 10)
     )
     max_queue: Annotated[int | Off | None, Number("bulkhead.max_queue")] = setting(
-        "The most that wait for a slot; one more is rejected at once.", 20
+        "The most that wait for a slot; one more is rejected at once.",
+        20,
+        by_default="max_concurrent",
     )
     max_wait: Annotated[float | Off | None, Number("bulkhead.max_wait")] = setting(
         "The longest wait for a slot; 0s tries once. It never cuts a running call.",
         "50ms",
+        default="0s",
     )
     mode: Mode = setting(
         "observe counts would-be rejections and rejects nobody.",
         "enforce",
         "observe",
         "disabled",
+        default="enforce",
     )
 
 
@@ -39,9 +43,12 @@ class Bulkhead(InboundBulkhead):
         "operation",
         "service",
         "argument:tenant",
+        default="operation",
     )
     max_keys: Annotated[int | Off | None, Number("bulkhead.max_keys")] = setting(
-        "Argument scope: the most bulkheads kept; idle ones go first.", 1000
+        "Argument scope: the most bulkheads kept; idle ones go first.",
+        1000,
+        default=1000,
     )
 
 

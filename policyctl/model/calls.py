@@ -17,7 +17,7 @@ class Call(Settings):
         "The operation that is called, as service.operation.", "ledger_api.post_entry"
     )
     per_request: Annotated[float | Off | None, Number("calls.per_request")] = setting(
-        "Calls for each request; may be a fraction.", 1, 0.2
+        "Calls for each request; may be a fraction.", 1, 0.2, default=1
     )
     mode: Annotated[str | None, Choice(("sequential", "parallel", "detached"))] = (
         setting(
@@ -26,6 +26,7 @@ class Call(Settings):
             "sequential",
             "parallel",
             "detached",
+            default="sequential",
         )
     )
     override: Annotated[Patterns | Off | None, Block(Patterns)] = setting(

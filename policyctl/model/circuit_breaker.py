@@ -52,10 +52,12 @@ class RecoveryTimeout(Settings):
 
     initial: Annotated[
         float | Off | None, Number("circuit_breaker.recovery_timeout.initial")
-    ] = setting("How long it stays open the first time.", "30s")
+    ] = setting("How long it stays open the first time.", "30s", default="30s")
     multiplier: Annotated[
         float | Off | None, Number("circuit_breaker.recovery_timeout.multiplier")
-    ] = setting("What the time is multiplied by each time that a probe fails.", 2)
+    ] = setting(
+        "What the time is multiplied by each time that a probe fails.", 2, default=1
+    )
     max: Annotated[
         float | Off | None, Number("circuit_breaker.recovery_timeout.max")
     ] = setting("It never stays open longer than this at a stretch.", "10m")
@@ -64,6 +66,7 @@ class RecoveryTimeout(Settings):
     ] = setting(
         "The share that the time may deviate by, so that clients do not probe in step.",
         "20%",
+        default="20%",
     )
 
 
@@ -77,7 +80,11 @@ class CircuitBreaker(Settings):
 
     failure_threshold: Annotated[
         int | Off | None, Number("circuit_breaker.failure_threshold")
-    ] = setting("Consecutive failures that open it.", 5)
+    ] = setting(
+        "Consecutive failures that open it.",
+        5,
+        by_default="5 where no other rule opens it",
+    )
     failure_ratio: Annotated[
         float | Off | None, Number("circuit_breaker.failure_ratio")
     ] = setting(
@@ -89,37 +96,49 @@ class CircuitBreaker(Settings):
         "Open on slow calls too.", {"after": "2s", "ratio": "80%"}
     )
     window: Annotated[Window | Off | None, Block(Window, expand_window)] = setting(
-        "What ratios are taken over: a time, or a number of calls.", "30s", "100 calls"
+        "What ratios are taken over: a time, or a number of calls.",
+        "30s",
+        "100 calls",
+        by_default="the larger of 30s and twice attempt_timeout",
     )
     minimum_calls: Annotated[
         int | Off | None, Number("circuit_breaker.minimum_calls")
     ] = setting(
-        "Ratios count only once so many calls of the window have completed.", 20
+        "Ratios count only once so many calls of the window have completed.",
+        20,
+        by_default="20, or the window where that is fewer calls",
     )
     recovery_timeout: Annotated[
         RecoveryTimeout | Off | None, Block(RecoveryTimeout, expand_recovery)
     ] = setting("How long it stays open before a probe is let through.", "30s")
     half_open_max_calls: Annotated[
         int | Off | None, Number("circuit_breaker.half_open_max_calls")
-    ] = setting("Probes in flight at once while half open.", 1)
+    ] = setting("Probes in flight at once while half open.", 1, default=1)
     half_open_max_wait: Annotated[
         float | Off | None, Number("circuit_breaker.half_open_max_wait")
-    ] = setting("A probe in flight for longer counts as a failure.", "60s")
+    ] = setting(
+        "A probe in flight for longer counts as a failure.", "60s", default="60s"
+    )
     success_threshold: Annotated[
         int | Off | None, Number("circuit_breaker.success_threshold")
-    ] = setting("Consecutive good probes that close it.", 2)
+    ] = setting("Consecutive good probes that close it.", 2, default=2)
     record_on: Exceptions = setting(
         "Exceptions and portable conditions that count as failures.",
         ["not_sent", "connection_lost", "timeout"],
+        by_default="the three conditions; Exception where transport is local or absent",
     )
     ignore_on: Exceptions = setting(
         "Exceptions that are neither success nor failure.", ["ValueError"]
     )
     record_on_status: Statuses = setting(
-        "Statuses that count as failures.", ["500-599"]
+        "Statuses that count as failures.",
+        ["500-599"],
+        by_default="408, 429 and 500-599 for http, otherwise none",
     )
     ignore_on_status: Statuses = setting(
-        "Statuses that are neither success nor failure.", [429]
+        "Statuses that are neither success nor failure.",
+        [429],
+        by_default="400-499 but 408 and 429 for http, otherwise none",
     )
     record_if_result: Callable = setting(
         "A predicate over the result: true means failure.", "my_app.rules:is_error"
@@ -130,12 +149,18 @@ class CircuitBreaker(Settings):
         "operation",
         "service",
         "argument:tenant",
+        default="operation",
     )
     max_keys: Annotated[int | Off | None, Number("circuit_breaker.max_keys")] = setting(
-        "Argument scope: the most breakers kept; idle ones go first.", 1000
+        "Argument scope: the most breakers kept; idle ones go first.",
+        1000,
+        default=1000,
     )
     store: Store = setting(
-        "Where its state lives: in each process, or shared in Redis.", "memory", "redis"
+        "Where its state lives: in each process, or shared in Redis.",
+        "memory",
+        "redis",
+        default="memory",
     )
     mode: Annotated[
         str | None, Choice(("enforce", "observe", "forced_open", "disabled"))
@@ -145,6 +170,7 @@ class CircuitBreaker(Settings):
         "observe",
         "forced_open",
         "disabled",
+        default="enforce",
     )
 
 

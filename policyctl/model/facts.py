@@ -31,7 +31,9 @@ class OperationFacts(Settings):
         "First tries of all clients together.", "40/s"
     )
     callers: Annotated[int | Off | None, Number("facts.callers")] = setting(
-        "Client processes; by default the instances of the services that call it.", 24
+        "Client processes; by default the instances of the services that call it.",
+        24,
+        by_default="the instances of the services that call it",
     )
     latency: Annotated[Latency | Off | None, Block(Latency)] = setting(
         "How long a call takes in health.", {"mean": "120ms", "p99": "900ms"}

@@ -24,6 +24,7 @@ class Fallback(Settings):
         "What the fallback answers for: exceptions, portable conditions, and circuit_open, "
         "bulkhead_full, rate_limited, budget_exhausted.",
         ["circuit_open", "timeout"],
+        by_default="recorded failures, rejections and timeouts",
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -36,11 +36,33 @@ class Settings(BaseModel):
     )
 
 
-def setting(description: str, *examples: object, alias: str | None = None) -> Any:
-    """Declare an optional key with its description and examples (as YAML values)."""
+def setting(
+    description: str,
+    *examples: object,
+    alias: str | None = None,
+    default: object = None,
+    by_default: str = "",
+) -> Any:
+    """Declare an optional key with its description and examples (as YAML values).
+
+    ``default`` is what later steps fill in where the block is present; ``by_default``
+    says it in words where it depends on other settings. Both are for readers: the model
+    itself fills nothing in.
+    """
+    words = by_default if default is None else _yaml(default)
     return Field(
-        default=None, description=description, examples=list(examples), alias=alias
+        default=None,
+        description=description,
+        examples=list(examples),
+        alias=alias,
+        json_schema_extra={"by_default": words, "default": cast(Any, default)},
     )
+
+
+def _yaml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
 
 
 def required(description: str, *examples: object) -> Any:

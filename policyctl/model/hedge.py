@@ -15,10 +15,10 @@ class Hedge(Settings):
         "Start another attempt when the first has not answered after this.", "200ms"
     )
     max_hedges: Annotated[int | Off | None, Number("hedge.max_hedges")] = setting(
-        "Further attempts beside the first.", 1
+        "Further attempts beside the first.", 1, default=1
     )
     budget: Annotated[float | Off | None, Number("hedge.budget")] = setting(
-        "Hedges as a share of calls.", "2%"
+        "Hedges as a share of calls.", "2%", default="2%"
     )
 
 

@@ -91,22 +91,30 @@ class Idempotency(Settings):
         "Give the callee the same key on every attempt.", {"header": "Idempotency-Key"}
     )
     ttl: Annotated[float | Off | None, Number("idempotency.ttl")] = setting(
-        "How long a result is kept.", "24h"
+        "How long a result is kept.", "24h", default="24h"
     )
     in_progress: Annotated[float | Off | None, Number("idempotency.in_progress")] = (
-        setting("A first call that died is released after this.", "30s")
+        setting(
+            "A first call that died is released after this.",
+            "30s",
+            by_default="the longest that the call can last",
+        )
     )
     on_conflict: Annotated[str | None, Choice(("wait", "reject"))] = setting(
-        "What a second caller does while the first runs.", "wait", "reject"
+        "What a second caller does while the first runs.",
+        "wait",
+        "reject",
+        default="wait",
     )
     store: Annotated[str | None, Choice(("memory", "sqlite", "redis"))] = setting(
-        "Where results are kept.", "memory", "sqlite", "redis"
+        "Where results are kept.", "memory", "sqlite", "redis", default="memory"
     )
     path: Words = setting("The SQLite file, where store is sqlite.", "var/keys.db")
     codec: Codec = setting(
         "How results are turned into bytes: json, or a codec of your own.",
         "json",
         "my_app.codecs:Codec",
+        default="json",
     )
 
 

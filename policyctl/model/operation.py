@@ -19,9 +19,13 @@ class OperationSettings(Patterns):
         "One answer, or a stream of items (generators and streamed responses).",
         "unary",
         "stream",
+        default="unary",
     )
     idempotent: Annotated[bool | None, Flag()] = setting(
-        "Whether a repeated call has one effect; absent is unknown.", True, False
+        "Whether a repeated call has one effect; absent is unknown.",
+        True,
+        False,
+        by_default="unknown, which counts as false where it matters",
     )
     transport: Annotated[
         str | None, Choice(("http", "grpc", "sql", "redis", "local"))

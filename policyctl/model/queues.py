@@ -14,7 +14,7 @@ class DeadLetter(Settings):
     """Where items go that could not be delivered."""
 
     max_size: Annotated[int | Off | None, Number("dead_letter.max_size")] = setting(
-        "The most items kept; when it is full too, put refuses.", 10000
+        "The most items kept; when it is full too, put refuses.", 10000, default=10000
     )
 
 
@@ -25,7 +25,7 @@ class Consume(Settings):
         "The operation whose policy the worker runs under.", "worker.handle"
     )
     concurrency: Annotated[int | Off | None, Number("consume.concurrency")] = setting(
-        "Items worked on at once, in each process.", 3
+        "Items worked on at once, in each process.", 3, default=1
     )
 
 
@@ -36,13 +36,13 @@ class Upload(Settings):
         "The operation that takes a batch.", "report_api.send_batch"
     )
     batch: Annotated[int | Off | None, Number("upload.batch")] = setting(
-        "The most items in a batch.", 100
+        "The most items in a batch.", 100, default=100
     )
     interval: Annotated[float | Off | None, Number("upload.interval")] = setting(
-        "How often what is there is sent.", "5s"
+        "How often what is there is sent.", "5s", default="5s"
     )
     drain: Annotated[float | Off | None, Number("upload.drain")] = setting(
-        "How long a stopping worker may go on sending.", "10s"
+        "How long a stopping worker may go on sending.", "10s", default="10s"
     )
 
 
@@ -74,6 +74,7 @@ class Queue(Settings):
         "How items are turned into bytes: json, or a codec of your own.",
         "json",
         "my_app.codecs:Codec",
+        default="json",
     )
     max_size: Annotated[int | Off | None, Number("max_size")] = setting(
         "The most items that wait.", 100
@@ -85,7 +86,7 @@ class Queue(Settings):
         "Older items go to the dead letters.", "1h"
     )
     warn_at: Annotated[float | Off | None, Number("warn_at")] = setting(
-        "The share of max_size at which a warning is given.", "70%"
+        "The share of max_size at which a warning is given.", "70%", default="80%"
     )
     overflow: Annotated[
         str | None, Choice(("reject", "dead_letter", "drop_oldest"))
@@ -94,12 +95,15 @@ class Queue(Settings):
         "reject",
         "dead_letter",
         "drop_oldest",
+        default="reject",
     )
     lease: Annotated[float | Off | None, Number("lease")] = setting(
-        "A worker keeps an item this long before another may have it.", "30s"
+        "A worker keeps an item this long before another may have it.",
+        "30s",
+        by_default="twice the longest that its consumer can take, or 30s",
     )
     max_deliveries: Annotated[int | Off | None, Number("max_deliveries")] = setting(
-        "Deliveries before an item goes to the dead letters.", 5
+        "Deliveries before an item goes to the dead letters.", 5, default=5
     )
     redelivery: Annotated[Redelivery | Off | None, Block(Redelivery)] = setting(
         "The delays between deliveries of one item.",

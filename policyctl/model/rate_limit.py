@@ -16,19 +16,25 @@ class RateLimit(Settings):
         "Attempts per time in the long run.", "100/s", "600/m"
     )
     burst: Annotated[int | Off | None, Number("rate_limit.burst")] = setting(
-        "Attempts that may start at once after a quiet time.", 20
+        "Attempts that may start at once after a quiet time.",
+        20,
+        by_default="one second's worth",
     )
     max_wait: Annotated[float | Off | None, Number("rate_limit.max_wait")] = setting(
-        "The longest wait for a token; 0s rejects at once.", "0s"
+        "The longest wait for a token; 0s rejects at once.", "0s", default="0s"
     )
     store: Store = setting(
-        "Where its state lives: in each process, or shared in Redis.", "memory", "redis"
+        "Where its state lives: in each process, or shared in Redis.",
+        "memory",
+        "redis",
+        default="memory",
     )
     mode: Mode = setting(
         "observe counts would-be rejections and rejects nobody.",
         "enforce",
         "observe",
         "disabled",
+        default="enforce",
     )
 
 

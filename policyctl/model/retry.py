@@ -22,16 +22,19 @@ class RetryBudget(Settings):
     """Retries as a share of first tries, for all callers in a process together."""
 
     ratio: Annotated[float | Off | None, Number("retry.budget.ratio")] = setting(
-        "Retries for each first try (or success) in the long run.", "10%"
+        "Retries for each first try (or success) in the long run.", "10%", default="10%"
     )
     refill: Annotated[str | None, Choice(("success", "request"))] = setting(
-        "What earns new retries: each success, or each first try.", "success", "request"
+        "What earns new retries: each success, or each first try.",
+        "success",
+        "request",
+        default="success",
     )
     floor: Annotated[float | Off | None, Number("retry.budget.floor")] = setting(
-        "Retries that are always allowed, per time.", "6/m"
+        "Retries that are always allowed, per time.", "6/m", default="6/m"
     )
     burst: Annotated[int | Off | None, Number("retry.budget.burst")] = setting(
-        "The most retries that can be saved up.", 10
+        "The most retries that can be saved up.", 10, default=10
     )
 
 
@@ -45,6 +48,7 @@ class Retry(Settings):
         "loops alone.",
         3,
         "unlimited",
+        default=3,
     )
     backoff: Annotated[Backoff | Off | None, Block(Backoff)] = setting(
         "The delays between attempts.",
@@ -53,6 +57,7 @@ class Retry(Settings):
     retry_on: Exceptions = setting(
         "Exceptions and portable conditions that are worth another attempt.",
         ["not_sent", "connection_lost", "timeout"],
+        by_default="the three conditions where idempotent, otherwise not_sent alone; to be given where transport is local or absent",
     )
     never_retry_on: Exceptions = setting(
         "Exceptions that end the call at once; they win over retry_on.", ["ValueError"]
@@ -63,6 +68,7 @@ class Retry(Settings):
         [429, "502-504"],
         ["UNAVAILABLE"],
         ["40001", "08*"],
+        by_default="429 and 502-504 where transport is http and the operation idempotent, otherwise none",
     )
     never_retry_on_status: Statuses = setting(
         "Statuses that end the call at once; they win.", [402]
@@ -76,7 +82,9 @@ class Retry(Settings):
         "my_app.rules:looks_wrong",
     )
     retry_after: Annotated[RetryAfter | Off | None, Block(RetryAfter)] = setting(
-        "Honour the server's hint when to come back; off ignores it.", {"max": "10s"}
+        "Honour the server's hint when to come back; off ignores it.",
+        {"max": "10s"},
+        by_default="on for http and grpc, with max the smaller of 10s and half the budget",
     )
     budget: Annotated[RetryBudget | Off | None, Block(RetryBudget)] = setting(
         "Bound retries to a share of first tries, so that an outage is not multiplied.",

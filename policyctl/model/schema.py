@@ -8,7 +8,7 @@ needs arithmetic or other documents is left to ``policyctl validate``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -99,10 +99,11 @@ class _Builder:
         forms = self.forms(marker)
         if marker.off:
             forms.append(_OFF)
-        schema: JsonSchema = {"description": info.description}
+        schema: JsonSchema = {"description": describe(info)}
         schema |= forms[0] if len(forms) == 1 else {"anyOf": forms}
         schema["examples"] = info.examples
-        return schema
+        default = default_of(info)
+        return schema if default is None else {**schema, "default": default}
 
     def forms(self, marker: Marker) -> list[JsonSchema]:
         """The forms that a value may have, ``off`` left out."""
@@ -154,6 +155,26 @@ class _Builder:
             "additionalProperties": False,
         }
         return [_array(ARGUMENT_PATH, True), call]
+
+
+def default_of(info: FieldInfo) -> Any:
+    """The value that an absent key of a present block gets; None where there is none."""
+    return _extra(info).get("default")
+
+
+def by_default(info: FieldInfo) -> str:
+    """The default in words; empty where there is none."""
+    return str(_extra(info).get("by_default", ""))
+
+
+def _extra(info: FieldInfo) -> dict[str, Any]:
+    return cast("dict[str, Any]", info.json_schema_extra or {})
+
+
+def describe(info: FieldInfo) -> str:
+    """A key's description with its default."""
+    words = by_default(info)
+    return f"{info.description} Default: {words}." if words else str(info.description)
 
 
 def _array(item: Scalar, nonempty: bool) -> JsonSchema:

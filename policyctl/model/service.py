@@ -50,9 +50,12 @@ class Shared(Settings):
         "batch",
         "control_loop",
         alias="class",
+        default="online",
     )
     critical: Annotated[bool | None, Flag()] = setting(
-        "Whether others stop when it stops; it makes some findings worse.", True
+        "Whether others stop when it stops; it makes some findings worse.",
+        True,
+        default=False,
     )
     redis: Annotated[Redis | Off | None, REDIS] = setting(
         "Where anything with store: redis lives, unless it says otherwise.",
