@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from policyctl import units
 
@@ -23,8 +24,9 @@ def duration(seconds: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """``40/s``; rates that are no whole number per second keep four digits."""
-    return units.format_rate(significant(per_second))
+    """``40/s``, ``133.3/s``, ``6/m``: four digits, per second from 1/s up."""
+    rounded = significant(per_second)
+    return f"{number(rounded)}/s" if rounded >= 1 else units.format_rate(rounded)
 
 
 def ratio(share: float) -> str:
@@ -55,22 +57,32 @@ def words(items: list[str] | tuple[str, ...]) -> str:
 
 
 def floor_duration(seconds: float) -> str:
-    """A round duration of at most ``seconds``: two significant digits, cut down.
+    """A round duration of at most ``seconds``.
 
     Advice must hold with the number as printed, so it is never rounded up.
     """
-    if seconds <= 0 or not math.isfinite(seconds):
-        return duration(max(seconds, 0.0))
-    step = 10.0 ** (math.floor(math.log10(seconds)) - 1)
-    return units.format_duration(significant(math.floor(seconds / step + 1e-9) * step))
+    return _rounded(seconds, math.floor, 1e-9)
 
 
 def ceil_duration(seconds: float) -> str:
-    """A round duration of at least ``seconds``: two significant digits, cut up."""
+    """A round duration of at least ``seconds``."""
+    return _rounded(seconds, math.ceil, -1e-9)
+
+
+def _rounded(seconds: float, cut: Callable[[float], int], slack: float) -> str:
     if seconds <= 0 or not math.isfinite(seconds):
         return duration(max(seconds, 0.0))
-    step = 10.0 ** (math.floor(math.log10(seconds)) - 1)
-    return units.format_duration(significant(math.ceil(seconds / step - 1e-9) * step))
+    step = _step(seconds)
+    return units.format_duration(significant(cut(seconds / step + slack) * step, 9))
+
+
+def _step(seconds: float) -> float:
+    """What a reader would round ``seconds`` to: two digits below a minute, then 10 s,
+    whole minutes from 10 minutes, 10 minutes from 10 hours."""
+    for least, step in ((36000, 600.0), (600, 60.0), (60, 10.0)):
+        if seconds >= least:
+            return step
+    return float(10.0 ** (math.floor(math.log10(seconds)) - 1))
 
 
 def quoted(text: str) -> str:

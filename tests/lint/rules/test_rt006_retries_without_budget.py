@@ -77,8 +77,10 @@ def test_all_operations_share_the_capacity() -> None:
     assert lint_yaml(text % "351/s", "RT006") == []
     found = lint_yaml(text % "350/s", "RT006")
     assert {d.message for d in found} == {
-        ("150/s x 2.333 attempts = 350/s >= capacity 350/s of payment_api: "
-        "once overloaded, retries keep it overloaded")
+        (
+            "150/s x 2.333 attempts = 350/s >= capacity 350/s of payment_api: "
+            "once overloaded, retries keep it overloaded"
+        )
     }
     assert len(found) == 2
 

@@ -60,8 +60,10 @@ def test_bursts_against_one_timeout_of_work(burst: int, count: int) -> None:
     )
     found = lint_yaml(text, "RT008")
     assert [d.message for d in found] == [
-        ("10 processes x burst 31 = 310 retries at once, more than the 300 attempts "
-        "that payment_api serves within attempt_timeout")
+        (
+            "10 processes x burst 31 = 310 retries at once, more than the 300 attempts "
+            "that payment_api serves within attempt_timeout"
+        )
     ] * count
     if found:
         assert found[0].help == "set burst: 30"

@@ -1,0 +1,73 @@
+"""CB009: one circuit for many shards."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, operation_yaml
+
+
+def policy(breaker: str, shards: int | None = 4) -> str:
+    """An operation of a callee with so many shards."""
+    service = "" if shards is None else f"facts: {{shards: {shards}}}"
+    return operation_yaml(f"transport: redis\ncircuit_breaker: {breaker}", service)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "severity", "message"),
+    [
+        (
+            "25%",
+            Severity.ERROR,
+            ("one dead shard of 4 fails 25% of all calls, which reaches 25%: "
+            "the circuit opens for all shards"),
+        ),
+        (
+            "26%",
+            Severity.WARNING,
+            ("one dead shard of 4 fails 25% of all calls, below 26%: "
+            "the circuit never opens for it"),
+        ),
+    ],
+)
+def test_ratio_against_the_share_of_a_shard(
+    ratio: str, severity: Severity, message: str
+) -> None:
+    """Exactly 1/k opens for all; just above it never opens."""
+    (found,) = lint_yaml(policy(f"{{failure_ratio: {ratio}}}"), "CB009")
+    assert (found.severity, found.message) == (severity, message)
+
+
+def test_failures_in_a_row() -> None:
+    """(4^5 - 1) / (1 - 1/4) = 1364 calls until five in a row fail."""
+    (found,) = lint_yaml(policy("{failure_threshold: 5}"), "CB009")
+    assert found.severity is Severity.WARNING
+    assert found.message.endswith(
+        "5 in a row come about once in 1364 calls and open the circuit for all shards"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        policy("{failure_ratio: 20%}", None),
+        policy("{failure_ratio: 20%}", 1),
+        policy('{failure_ratio: 20%, scope: "argument:shard"}'),
+        policy("{failure_ratio: 20%, mode: disabled}"),
+    ],
+)
+def test_nothing_to_split(text: str) -> None:
+    """One shard, a circuit for each of them, or none at all."""
+    assert lint_yaml(text, "CB009") == []
+
+
+def test_scope_of_a_preset_is_shown_there() -> None:
+    """An inherited scope is a related place."""
+    preset = (
+        "version: 1\npreset: shared\ndefaults:\n"
+        "  circuit_breaker: {failure_ratio: 20%, scope: operation}\n"
+    )
+    text = operation_yaml("transport: redis", "extends: [shared]\nfacts: {shards: 4}")
+    (found,) = lint_yaml(text, "CB009", files={"shared.yaml": preset})
+    assert str(found.related[0].span) == "shared.yaml:4:48"
