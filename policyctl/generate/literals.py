@@ -13,6 +13,7 @@ from functools import lru_cache
 from unicodedata import ucd_3_2_0
 
 MAX_DIGITS = 4000
+_MAX_BITS = 13_288  # of the largest number with that many digits
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 _NOT_PLAIN = re.compile(r"[^ !#-\[\]-~]")
@@ -55,7 +56,7 @@ def number(value: int | float) -> str:
         if value != value or value in (float("inf"), float("-inf")):
             raise UnprintableError(f"{value!r} is not a finite number")
         return repr(value).replace("e+", "e")
-    if value.bit_length() > MAX_DIGITS * 3.32:
+    if value.bit_length() > _MAX_BITS:
         raise UnprintableError(f"the number has more than {MAX_DIGITS} digits")
     return repr(value)
 

@@ -13,7 +13,7 @@ from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate.edges import own_edges
 from policyctl.generate.expressions import BLOCKS
 from policyctl.resolve.policy import Fallback, Operation, Service
-from policyctl.runtime.capabilities import CAPABILITIES
+from policyctl.runtime import capabilities
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.served import refuse_unserved
 
@@ -62,16 +62,15 @@ def unsupported(service: Service) -> Iterator[Diagnostic]:
 
 
 def _unserved(operation: Operation) -> Iterator[str]:
-    """Paths of settings that the runtime does not serve.
-
-    What comes from a built-in default alone passes: it is printed, the policy's author
-    did not ask for it, and the runtime acts on it as soon as it can.
-    """
-    found = {path for path, name in _needs(operation) if name not in CAPABILITIES}
+    """Paths of settings that the runtime does not serve, without what is inside them."""
+    found = {
+        path
+        for path, name in _needs(operation)
+        if name not in capabilities.CAPABILITIES
+    }
     found |= _refused(operation, found)
     for path in sorted(found):
-        written = path in BLOCKS or operation.origin(path).kind != "default"
-        if written and path.partition(".")[0] not in found - {path}:
+        if path.partition(".")[0] not in found - {path}:
             yield path
 
 

@@ -18,7 +18,7 @@ OPTIONS = GenerateOptions(Path("generated"))
 HEADER = Header("policies/a.yaml", "sha256:0")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_black_changes_nothing_in_what_is_proved(
     data: st.DataObject, random_services: st.SearchStrategy[Any]
