@@ -16,6 +16,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SLOTS = 3
@@ -99,7 +100,7 @@ class Handler(BaseHTTPRequestHandler):
         self.server.state.switch(self.path.rpartition("/")[2])
         self.answer(200, {})
 
-    def answer(self, status: int, body: dict[str, object]) -> None:
+    def answer(self, status: int, body: Mapping[str, object]) -> None:
         """Send JSON."""
         data = json.dumps(body).encode()
         self.send_response(status)
