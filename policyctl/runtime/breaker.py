@@ -46,6 +46,7 @@ class Breaker:
         until: the instant at which the break ends.
         reopenings: failed half-open episodes since the breaker was last closed.
         rejected: attempts refused so far.
+        window: what it remembers of completed attempts, None where nothing asks.
     """
 
     __slots__ = (
@@ -60,7 +61,6 @@ class Breaker:
         "_successes",
         "_turned_away",
         "_unusual",
-        "_window",
         "episode",
         "failures",
         "lock",
@@ -68,6 +68,7 @@ class Breaker:
         "reopenings",
         "settings",
         "until",
+        "window",
     )
 
     def __init__(
@@ -88,9 +89,9 @@ class Breaker:
         self._successes = 0
         self._manual: str | None = _manual_of(settings)
         self._permits: dict[int, float] = {}
-        self._window: CountWindow | TimeWindow | None = None
+        self.window: CountWindow | TimeWindow | None = None
         if settings.failure_ratio is not None or settings.slow_call is not None:
-            self._window = make_window(settings.window)
+            self.window = make_window(settings.window)
         self._gates: list[Gate] = []
         self._unusual = self._is_unusual()
         self._pending: list[tuple[str, str]] = []
@@ -112,7 +113,7 @@ class Breaker:
     @property
     def counts_successes(self) -> bool:
         """Whether every success has to be reported, not only the unusual ones."""
-        return self._window is not None
+        return self.window is not None
 
     # -- questions -------------------------------------------------------------
 
@@ -144,7 +145,7 @@ class Breaker:
         """Numbers for people and for the registry, consistent with each other."""
         with self.lock:
             self._advance(now)
-            window = self._window
+            window = self.window
             if window is not None:
                 window.expire(now)
             numbers: dict[str, object] = {
@@ -248,16 +249,16 @@ class Breaker:
 
     def _closed_success(self, now: float, duration: float) -> None:
         self.failures = 0
-        if self._window is not None:
-            self._window.add(now, False, self._is_slow(duration))
+        if self.window is not None:
+            self.window.add(now, False, self._is_slow(duration))
             self._judge_window(now)
         self._refresh()
 
     def _closed_failure(self, now: float, duration: float) -> None:
         self.failures += 1
         threshold = self.settings.failure_threshold
-        if self._window is not None:
-            self._window.add(now, True, self._is_slow(duration))
+        if self.window is not None:
+            self.window.add(now, True, self._is_slow(duration))
         if threshold is not None and self.failures >= threshold:
             self._open(now, now)
         else:
@@ -277,13 +278,15 @@ class Breaker:
         return slow_call is not None and duration > slow_call.after
 
     def _judge_window(self, now: float) -> None:
-        window, settings = self._window, self.settings
+        window, settings = self.window, self.settings
         if window is None or self._state != CLOSED:
             return
         window.expire(now)
         total = window.total
         if total < settings.minimum_calls:
+            window.expect_judgement(settings.minimum_calls)
             return
+        window.expect_judgement(0)
         ratio, slow_call = settings.failure_ratio, settings.slow_call
         if (ratio is not None and window.failed >= ratio * total) or (
             slow_call is not None and window.slow >= slow_call.ratio * total
@@ -325,8 +328,9 @@ class Breaker:
         self.failures = 0
         self._successes = 0
         self._permits.clear()
-        if state == CLOSED and self._window is not None:
-            self._window.clear()
+        if state == CLOSED and self.window is not None:
+            self.window.clear()
+            self.window.expect_judgement(0)
         if old != state:
             self._pending.append((old, state))
         self._refresh(renew=True)
@@ -376,8 +380,9 @@ class Breaker:
             self._state = CLOSED
             self.until = -inf
             self.reopenings = 0
-            if self._window is not None:
-                self._window.clear()
+            if self.window is not None:
+                self.window.clear()
+                self.window.expect_judgement(0)
             self._renew(old)
         self._emit()
 

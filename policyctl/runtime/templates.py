@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from policyctl.runtime.signatures import Shape
 
-CLOSURE = ("fn", "policy", "gate", "limit", "need", "total")
+CLOSURE = ("fn", "policy", "gate", "limit", "need", "total", "window", "slow")
 """What ``make`` takes, in this order, each under the prefix of wrappers; other names
 are globals of the compiled source."""
 
@@ -141,6 +141,13 @@ _PASS_IN = (
 )
 _PASS_OUT = "if (_pc_n := _pc_gate.count) < _pc_UNUSUAL: _pc_gate.count = _pc_n - 1"
 
+_COUNT_OUT = (
+    "if (_pc_n := _pc_gate.count) < _pc_UNUSUAL and _pc_episode == _pc_gate.episode"
+    " and _pc_end < _pc_window.until and _pc_end - _pc_start <= _pc_slow"
+    " and (_pc_fresh := _pc_window.fresh) < _pc_window.room: "
+    "_pc_gate.count = _pc_n - 1; _pc_window.fresh = _pc_fresh + 1"
+)
+
 
 def _enter(slow: str, features: Features) -> list[str]:
     refuse = f"  _pc_refuse(_pc_policy, {_start(features)})"
@@ -158,8 +165,10 @@ def _enter(slow: str, features: Features) -> list[str]:
 
 def _leave(features: Features) -> list[str]:
     leave = f"_pc_leave(_pc_policy, _pc_episode, {_start(features)})"
-    if features.tallies:
+    if features.tallies and features.locks:
         return [leave]
+    if features.tallies:
+        return ["_pc_end = _pc_clock.now()", _COUNT_OUT, f"else: {leave}"]
     if not features.locks:
         return [_PASS_OUT, f"else: {leave}"]
     return [

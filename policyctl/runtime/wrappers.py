@@ -82,7 +82,16 @@ def _make(policy: Policy, shape: Shape, asynchronous: bool, fn: Any) -> Any:
         make = _compiled[text] = _compile(text)
     limits = policy.wheel_limit, _need(policy, features), policy.budget_total
     first = () if fn is None else (fn,)
-    return make(*first, policy, policy.gate, *limits)
+    return make(*first, policy, policy.gate, *limits, *_window(policy))
+
+
+def _window(policy: Policy) -> tuple[object, float]:
+    """The breaker's window, and the seconds over which an attempt is slow."""
+    breaker = policy.breaker
+    if breaker is None:
+        return None, float("inf")
+    slow_call = breaker.settings.slow_call
+    return breaker.window, float("inf") if slow_call is None else slow_call.after
 
 
 def _compile(text: str) -> Callable[..., Any]:

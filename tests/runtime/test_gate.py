@@ -20,6 +20,8 @@ FULL = {
     "bulkhead": settings.Bulkhead(max_concurrent=10),
 }
 
+RATIO = settings.CircuitBreaker(failure_ratio=0.5)
+
 
 def _plain(value: int) -> int:
     return value
@@ -53,9 +55,13 @@ def _lines_that_store(function: Any, attribute: str) -> list[list[dis.Instructio
 
 @pytest.mark.skipif(not HAS_GIL, reason="without the GIL wrappers take the lock")
 @pytest.mark.parametrize("function", [_plain, _coroutine])
-def test_gate_lines_cannot_be_interrupted(function: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("more", [{}, {"circuit_breaker": RATIO}])
+def test_gate_lines_cannot_be_interrupted(
+    function: Callable[..., Any], more: dict[str, Any]
+) -> None:
     """Each line that changes the count has no instruction at which threads switch."""
-    lines = _lines_that_store(Policy(**FULL)(function), "count")  # type: ignore[arg-type]
+    policy = Policy(**FULL | more)  # type: ignore[arg-type]
+    lines = _lines_that_store(policy(function), "count")
     assert len(lines) in (2, 3)
     for line in lines:
         assert [i.opname for i in line if _may_switch(i)] == []
