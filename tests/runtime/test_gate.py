@@ -60,7 +60,7 @@ def test_gate_lines_cannot_be_interrupted(
     function: Callable[..., Any], more: dict[str, Any]
 ) -> None:
     """Each line that changes the count has no instruction at which threads switch."""
-    policy = Policy(**FULL | more)  # type: ignore[arg-type]
+    policy = Policy(**FULL | more)
     lines = _lines_that_store(policy(function), "count")
     assert len(lines) in (2, 3)
     for line in lines:
