@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from policyctl.model.codes import CODES, NAMES
+from policyctl.checks.limits import LIMITS
+from policyctl.model.codes import CHECKS, CODES, NAMES
 from policyctl.model.validate import MOST_FINDINGS, Parsed
 
 Found = Callable[[str], list[str]]
 
+ROOT = Path(__file__).parents[2]
+KINDS = {limit.kind for limit in LIMITS.values()}
 _OK = "version: 1\nservice: pay\noperations: {charge: {}}\n"
 
 
@@ -366,3 +370,18 @@ def test_codes_and_names_are_one_to_one() -> None:
     assert list(NAMES) == [f"VA{i:03}" for i in range(1, len(NAMES) + 1)]
     assert len(CODES) == len(NAMES)
     assert all(name.replace("-", "").isalpha() for name in CODES)
+
+
+@pytest.mark.parametrize("code", CHECKS)
+def test_a_code_is_documented_and_used(code: str) -> None:
+    """Each has its line in docs/validation.md and a check that reports it."""
+    name, when = CHECKS[code]
+    page = (ROOT / "docs" / "validation.md").read_text("utf-8")
+    assert f"| {code} | {name} | {when} |\n" in page
+    folder = ROOT / "policyctl" / "model"
+    sources = [
+        p.read_text("utf-8") for p in folder.glob("*.py") if p.name != "codes.py"
+    ]
+    kind = name.removeprefix("invalid-")
+    made = kind in KINDS and "invalid-{limit.kind}" in "".join(sources)
+    assert made or any(f'"{name}"' in source for source in sources)
