@@ -14,7 +14,7 @@ from policyctl.model.place import dotted
 from policyctl.model.queues import Queue
 from policyctl.model.service import Ignore, PresetModel, ServiceModel
 from policyctl.model.shape import Shape, shape_of
-from policyctl.source.nodes import Document, Entry, NodePath, PathPart
+from policyctl.source.nodes import Document, Entry, MappingNode, NodePath, PathPart
 from policyctl.units import quote
 
 _NAMED = {"operations": "operation", "queues": "queue", "environments": "environment"}
@@ -32,35 +32,34 @@ def unknown_key(
     message = f"unknown key {quote(name)} in {where}"
     snake = _snake(name)
     if snake in shape.keys:
-        return _misspelt(document, entry, snake, message, policy_path)
-    hint = foreign(name, block, exact=name in _owners())
+        return _misspelt(document, entry, snake, message, path)
+    hint = foreign(name, block, exact=name in key_places())
     if hint is not None:
         return finding("foreign-key", span, message, hint, policy_path=policy_path)
-    if snake != name and snake in _owners() and not nearest(name, shape.keys, 0.8):
+    if snake != name and snake in key_places() and not nearest(name, shape.keys, 0.8):
         name = snake
-    owners = _owners().get(name)
+    owners = key_places().get(name)
     if owners:
         hint = f"{name} belongs {_join(owners)}"
         return finding("misplaced-key", span, message, hint, policy_path=policy_path)
     near = nearest(name, shape.keys, 0.65)
     if near is not None:
-        return _misspelt(document, entry, near, message, policy_path)
+        return _misspelt(document, entry, near, message, path)
     return finding("unknown-key", span, message, _known(shape), policy_path=policy_path)
 
 
 def _misspelt(
-    document: Document, entry: Entry, right: str, message: str, policy_path: str
+    document: Document, entry: Entry, right: str, message: str, path: NodePath
 ) -> Diagnostic:
     span = document.span(entry.key)
+    policy_path = dotted(document, path)
+    *_, (_part, _key, block) = ((None, None, document.root), *document.walk(path[:-1]))
+    if isinstance(block, MappingNode) and right in block.entries:
+        hint = f"remove it: {right} is there already"
+        return finding("unknown-key", span, message, hint, policy_path=policy_path)
     fix = Fix(f"rename it to {right}", (Edit(span, right),), safe=False)
-    return finding(
-        "unknown-key",
-        span,
-        message,
-        f"did you mean {right}?",
-        policy_path=policy_path,
-        fix=fix,
-    )
+    hint = f"did you mean {right}?"
+    return finding("unknown-key", span, message, hint, policy_path=policy_path, fix=fix)
 
 
 def _known(shape: Shape) -> str:
@@ -101,7 +100,7 @@ def _join(places: tuple[str, ...]) -> str:
 
 
 @cache
-def _owners() -> dict[str, tuple[str, ...]]:
+def key_places() -> dict[str, tuple[str, ...]]:
     """Every key of the language with the places that have it."""
     found: dict[str, list[str]] = {}
     operation = shape_of(Operation)

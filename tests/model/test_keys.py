@@ -24,6 +24,7 @@ Found = Callable[[str], list[str]]
         ("attemptTimeout: 5s", "1:1 unknown-key: unknown key `attemptTimeout` in operation charge; did you mean attempt_timeout?"),
         ("retry: {max_atempts: 3}", "1:9 unknown-key: unknown key `max_atempts` in retry; did you mean max_attempts?"),
         ("retry: {maxAttempts: 3}", "1:9 unknown-key: unknown key `maxAttempts` in retry; did you mean max_attempts?"),
+        ("retry: {maxAttempts: 3, max_attempts: 3}", "1:9 unknown-key: unknown key `maxAttempts` in retry; remove it: max_attempts is there already"),
         ("bulkhead: {max_concurent: 3}", "1:12 unknown-key: unknown key `max_concurent` in bulkhead; did you mean max_concurrent?"),
         ("hedge: {qqq: 3}", "1:9 unknown-key: unknown key `qqq` in hedge; known keys are budget, delay, max_hedges"),
         ("circuit_breaker: {qqq: 3}", "1:19 unknown-key: unknown key `qqq` in circuit_breaker; remove it, or write x- before it to keep it as a note"),
