@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from policyctl.runtime.policy import Policy
 from policyctl.runtime.registry import registry
+from policyctl.runtime.run_sync import BlockingCallWarning
 from policyctl.testing import FakeClock, fake_clock
 
 
@@ -30,7 +32,10 @@ class Form:
             plain = policy(fn)
 
             async def call_plain(*args: Any, **kwargs: Any) -> Any:
-                return plain(*args, **kwargs)
+                with warnings.catch_warnings():
+                    # The tests' own event loop is in this thread, on purpose.
+                    warnings.simplefilter("ignore", BlockingCallWarning)
+                    return plain(*args, **kwargs)
 
             return call_plain
 

@@ -53,12 +53,11 @@ def test_an_open_breaker_survives_reimport_and_reload(
         module = importlib.import_module("cb21_generated")
         assert module.charge.circuit_breaker.retry_after == 20.0
 
-        @module.charge
         def another() -> None:
             raise AssertionError("entered")
 
         with pytest.raises(CircuitOpenError):
-            another()
+            module.charge(another)()
         file.write_text(MODULE.format(threshold=7))
         importlib.invalidate_caches()
         with pytest.raises(PolicyConfigError, match="failure_threshold=7"):
