@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from policyctl.runtime.attempt import Attempt
     from policyctl.runtime.errors import PolicyError
+    from policyctl.runtime.idempotency import Ticket
     from policyctl.runtime.policy import Policy
     from policyctl.runtime.strategies import RetryState
 
@@ -89,6 +90,14 @@ class Call:
         tokens = self.policy.retry_budget
         if tokens is not None:
             tokens.first_try()
+
+    def take_over(self, ticket: Ticket) -> bool:
+        """Take an earlier call's outcome, if there is one; else prepare for our own."""
+        if ticket.replayed:
+            self.result, self.error = ticket.result, ticket.error
+            return True
+        self.kwargs = ticket.arguments(self.kwargs)
+        return False
 
     def arguments(self, attempt: Attempt) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What to call with; the attempt's limit is added where the policy says so."""

@@ -28,6 +28,7 @@ CAPABILITIES: frozenset[str] = frozenset(
         "fallback.call",
         "fallback.operation",
         "fallback.value",
+        "idempotency",
         "retry",
         "retry.budget",
         "retry.never_retry_on_status",

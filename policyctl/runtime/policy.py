@@ -1,7 +1,7 @@
 """The policy of one operation: a single fused object around every call.
 
-The order is fixed, outermost first: fallback, budget, retry, circuit breaker, bulkhead,
-attempt timeout, call (C1). Breaker and bulkhead work on attempts because the callee sees
+The order is fixed, outermost first: fallback, idempotency, budget, retry, circuit breaker,
+bulkhead, attempt timeout, call (C1). Breaker and bulkhead work on attempts because the callee sees
 attempts; back-off sleeps hold no slot; the fallback runs once, after everything else.
 """
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from policyctl.runtime import settings as _settings
     from policyctl.runtime.chance import Chance
+    from policyctl.runtime.idempotency import Guard
     from policyctl.runtime.retry_budget import TokenBudget
     from policyctl.runtime.strategies import Strategies
 
@@ -83,6 +84,7 @@ class Policy:
         "budget_total",
         "classifier",
         "gate",
+        "guard",
         "in_thread",
         "inherits_budget",
         "minimum",
@@ -104,6 +106,7 @@ class Policy:
     waiters: Waiters | None
     strategies: Strategies | None
     answers: Fallback | None
+    guard: Guard | None
 
     def __new__(
         cls,
@@ -183,6 +186,7 @@ class Policy:
         )
         self._build_gate(circuit_breaker, blocks.get("bulkhead"), random)
         self._build_retry(retry, random)
+        self.guard = self._make_guard(blocks.get("idempotency"))
         fallback = blocks.get("fallback")
         self.answers = (
             None if fallback is None else Fallback(self, fallback, self.classifier)
@@ -226,6 +230,13 @@ class Policy:
             from policyctl.runtime.strategies import Strategies
 
             self.strategies = Strategies(retry, random, self.classifier, self.gate)
+
+    def _make_guard(self, settings: _settings.Idempotency | None) -> Guard | None:
+        if settings is None:
+            return None
+        from policyctl.runtime.idempotency import Guard
+
+        return Guard(self.name, settings, self.classifier, self.budget_total)
 
     # -- use -----------------------------------------------------------------------
 
@@ -342,6 +353,11 @@ class Policy:
         return f"<policy {self.name}>"
 
     # -- for the engine --------------------------------------------------------------
+
+    @property
+    def always_slow(self) -> bool:
+        """Whether no call can take the fast path."""
+        return self.argument is not None or self.guard is not None
 
     @property
     def retry_budget(self) -> TokenBudget | None:

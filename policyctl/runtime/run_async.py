@@ -9,6 +9,7 @@ from policyctl.runtime.budget import DEADLINE
 from policyctl.runtime.bulkhead import wait_in_task
 from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.errors import IdempotencyConflictError
 from policyctl.runtime.signatures import is_awaitable
 from policyctl.runtime.timer import limit_attempt
 
@@ -31,7 +32,7 @@ async def run(
     """Make the whole call, or what is left of it after a first ``attempt``."""
     call = Call(policy, fn, args, kwargs, started)
     try:
-        await _loop(call, attempt)
+        await (_loop(call, attempt) if policy.guard is None else _once(call))
         if call.error is None:
             return call.result
         fallback = policy.answers
@@ -57,11 +58,32 @@ async def run_awaitable(
         awaitable = waiting.pop() if waiting else fn(*args, **kwargs)
         return await awaitable
 
+    call_again.__wrapped__ = fn  # type: ignore[attr-defined]  # for its signature
     try:
         return await run(policy, call_again, args, kwargs)
     finally:
         if waiting and hasattr(first, "close"):
             first.close()
+
+
+async def _once(call: Call) -> None:
+    """The attempts under an idempotency key, or the outcome that it has (C29)."""
+    guard = call.policy.guard
+    assert guard is not None
+    try:
+        ticket = await guard.enter_async(call.fn, call.args, call.kwargs)
+    except IdempotencyConflictError as conflict:
+        call.error = conflict
+        return
+    if call.take_over(ticket):
+        return
+    ticket.open()
+    try:
+        await _loop(call, None)
+    except BaseException as error:
+        await ticket.settle_async(None, error)
+        raise
+    await ticket.settle_async(call.result, call.error)
 
 
 async def _loop(call: Call, attempt: Attempt | None) -> None:

@@ -10,6 +10,7 @@ from policyctl.runtime.budget import DEADLINE
 from policyctl.runtime.bulkhead import wait_in_thread
 from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.errors import IdempotencyConflictError
 from policyctl.runtime.threads import Job
 
 TYPE_CHECKING = False
@@ -35,7 +36,10 @@ def run(
     """Make the whole call, or what is left of it after a first ``attempt``."""
     call = Call(policy, fn, args, kwargs, started)
     try:
-        _loop(call, attempt)
+        if policy.guard is None:
+            _loop(call, attempt)
+        else:
+            _once(call)
         if call.error is None:
             if call.is_awaitable:
                 return _continue_in_task(call)
@@ -47,6 +51,29 @@ def run(
     finally:
         call.clear()
         attempt = None
+
+
+def _once(call: Call) -> None:
+    """The attempts under an idempotency key, or the outcome that it has (C29)."""
+    guard = call.policy.guard
+    assert guard is not None
+    try:
+        ticket = guard.enter(call.fn, call.args, call.kwargs)
+    except IdempotencyConflictError as conflict:
+        call.error = conflict
+        return
+    if call.take_over(ticket):
+        return
+    ticket.open()
+    try:
+        _loop(call, None)
+    except BaseException as error:
+        ticket.settle(None, error)
+        raise
+    if call.is_awaitable:  # no outcome yet; who awaits it takes the key again
+        ticket.settle(None, GeneratorExit())
+    else:
+        ticket.settle(call.result, call.error)
 
 
 def _loop(call: Call, attempt: Attempt | None) -> None:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_ABSENT_PATTERNS = ("rate_limit", "hedge", "idempotency")
+_ABSENT_PATTERNS = ("rate_limit", "hedge")
 
 
 def refuse_unserved(service: str, operation: str, blocks: dict[str, Any]) -> None:

@@ -103,7 +103,7 @@ def _compile(text: str) -> Callable[..., Any]:
 
 def features_of(policy: Policy, asynchronous: bool) -> Features:
     """What a wrapper for this policy has to do."""
-    slow = policy.argument is not None or (
+    slow = policy.always_slow or (
         policy.minimum > policy.wheel_limit
         if asynchronous
         else policy.attempt_limit is not None

@@ -586,8 +586,8 @@ def test_unserved_settings_are_refused() -> None:
     """A setting that has no engine is an error at construction, never ignored."""
     with pytest.raises(PolicyConfigError, match=r"circuit_breaker\.store"):
         Policy(circuit_breaker=settings.CircuitBreaker(store="redis"))
-    with pytest.raises(PolicyConfigError, match="idempotency"):
-        Policy(idempotency=settings.Idempotency(key=("a",)))
+    with pytest.raises(PolicyConfigError, match=r"idempotency\.store"):
+        Policy(idempotency=settings.Idempotency(key=("a",), store="redis"))
 
 
 def test_same_name_is_one_live_object() -> None:
@@ -607,6 +607,43 @@ def test_same_name_is_one_live_object() -> None:
     assert make(1).circuit_breaker.state == "open"
     with pytest.raises(PolicyConfigError, match="circuit_breaker"):
         make(2)
+
+
+@both
+def test_idempotency_key_gives_one_effect(run: Runner) -> None:
+    """C29: the second call with the key gets the first result and calls nothing."""
+    calls: list[Any] = []
+
+    def charge(order: str) -> dict[str, str]:
+        calls.append(order)
+        if len(calls) < 3:
+            raise ConnectionError
+        return {"order": order}
+
+    policy = Policy(
+        retry=RETRY,
+        fallback=settings.FallbackValue(value="never"),
+        idempotency=settings.Idempotency(key_call=lambda *args: args[0]),
+    )
+    assert run(policy, charge, "a") == run(policy, charge, "a") == {"order": "a"}
+    assert calls == ["a", "a", "a"]
+    run(policy, charge, "b")
+    assert calls[3:] == ["b"]
+
+
+@both
+def test_failed_call_frees_its_key(run: Runner) -> None:
+    """C29, C30: an error frees the key, a fallback's value is never stored."""
+    policy = Policy(
+        fallback=settings.FallbackValue(value="fallback"),
+        idempotency=settings.Idempotency(key_call=lambda *args: args[0]),
+    )
+    script = Script(OSError, "real")
+    assert run(policy, script, "a") == "fallback"
+    assert run(policy, script, "a") == "real"
+    with pytest.raises(KeyboardInterrupt):
+        run(policy, Script(KeyboardInterrupt), "b")
+    assert run(policy, Script(1), "b") == 1
 
 
 def test_errors_survive_pickling_and_copying() -> None:
