@@ -77,3 +77,25 @@ def test_help_and_small_commands_load_no_heavy_package(arguments: list[str]) -> 
     code = f"from policyctl.cli.main import run\nassert run({arguments!r}) == 0"
     tops = {name.partition(".")[0] for name in loaded(code)}
     assert tops & HEAVY == {"typer"}
+
+
+def test_without_the_extra_the_command_says_what_to_install() -> None:
+    """In an interpreter without third-party packages it is one line and exit code 2."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from policyctl.cli.main import run\n"
+        "assert run(['--version']) == 0\n"
+        "sys.exit(run(['validate']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: the policyctl command needs typer, which is not installed\n"
+        "  help: pip install 'policyctl[cli]'\n"
+    )
