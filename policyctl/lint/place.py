@@ -96,7 +96,9 @@ class Place:
         origin = self.origins.get(at)
         if origin is None or origin.span is None:
             return False
-        return self.document.locate(self._node_path(at)).start != origin.span.start
+        path = self._node_path(at)
+        own = (self.document.locate(path), self.document.locate_key(path))
+        return origin.span.start not in (own[0].start, own[1].start)
 
 
 def _upwards(path: str) -> Iterator[str]:

@@ -80,8 +80,8 @@ class RetryAfterUnbounded(Rule):
                 yield self.finding(
                     site.place,
                     "retry.retry_after",
-                    f"{show.words(signals)} is retried, and the wait that the server "
-                    "asks for is ignored",
+                    f"{show.words(signals)}: retried without the wait that the server "
+                    "asks for",
                     severity=Severity.WARNING,
                     help=f"set retry_after: {{max: {_suggested(total)}}}",
                     also=(("retry.retry_on_status", "retried here"),),

@@ -20,14 +20,18 @@ def policy(breaker: str, shards: int | None = 4) -> str:
         (
             "25%",
             Severity.ERROR,
-            ("one dead shard of 4 fails 25% of all calls, which reaches 25%: "
-            "the circuit opens for all shards"),
+            (
+                "one dead shard of 4 fails 25% of all calls, which reaches 25%: "
+                "the circuit opens for all shards"
+            ),
         ),
         (
             "26%",
             Severity.WARNING,
-            ("one dead shard of 4 fails 25% of all calls, below 26%: "
-            "the circuit never opens for it"),
+            (
+                "one dead shard of 4 fails 25% of all calls, below 26%: "
+                "the circuit never opens for it"
+            ),
         ),
     ],
 )

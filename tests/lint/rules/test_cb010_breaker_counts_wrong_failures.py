@@ -20,8 +20,10 @@ def messages(breaker: str, transport: str = "http") -> list[str]:
         (
             "{record_on: [Exception]}",
             [
-                ("record_on takes Exception: bad input and bugs of one caller open the "
-                "circuit of payment_api.charge for all")
+                (
+                    "record_on takes Exception: bad input and bugs of one caller open the "
+                    "circuit of payment_api.charge for all"
+                )
             ],
         ),
         (
@@ -36,16 +38,20 @@ def messages(breaker: str, transport: str = "http") -> list[str]:
         (
             '{record_on_status: ["400-404", "500-599"]}',
             [
-                ("record_on_status takes 400, 401, 403 and 404, which say nothing about "
-                "the health of payment_api")
+                (
+                    "record_on_status takes 400, 401, 403 and 404, which say nothing about "
+                    "the health of payment_api"
+                )
             ],
         ),
         ("{record_on_status: [408, 429, 503]}", []),
         (
             "{record_on_status: [401]}",
             [
-                ("record_on_status takes 401, which say nothing "
-                "about the health of payment_api")
+                (
+                    "record_on_status takes 401, which say nothing "
+                    "about the health of payment_api"
+                )
             ],
         ),
     ],

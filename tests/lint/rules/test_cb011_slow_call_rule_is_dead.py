@@ -20,8 +20,10 @@ def policy(slow: str, facts: str = "", attempt: str = "attempt_timeout: 2s") -> 
         ("{after: 1999ms, ratio: 50%}", None),
         (
             "{after: 2s, ratio: 50%}",
-            ("slow_call.after 2s >= attempt_timeout 2s: "
-            "such calls end as timeouts before they are slow"),
+            (
+                "slow_call.after 2s >= attempt_timeout 2s: "
+                "such calls end as timeouts before they are slow"
+            ),
         ),
         ("{after: 1s, ratio: 99%}", None),
         (

@@ -29,7 +29,7 @@ def test_ignored_hints(retry: str, signals: str | None) -> None:
     assert [d.message for d in found] == (
         []
         if signals is None
-        else [f"{signals} is retried, and the wait that the server asks for is ignored"]
+        else [f"{signals}: retried without the wait that the server asks for"]
     )
     if found:
         assert found[0].severity is Severity.WARNING
@@ -43,7 +43,7 @@ def test_grpc_pushback() -> None:
         "retry: {retry_on_status: [RESOURCE_EXHAUSTED, UNAVAILABLE], retry_after: off}"
     )
     (found,) = lint_yaml(text, "RT009")
-    assert found.message.startswith("RESOURCE_EXHAUSTED is retried")
+    assert found.message.startswith("RESOURCE_EXHAUSTED: retried")
     assert found.help == "set retry_after: {max: 10s}"
 
 

@@ -1,0 +1,99 @@
+"""BH001: one hanging callee that takes all workers of a caller."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, run_yaml
+
+
+def policy(
+    attempt: str = "3s",
+    more: str = "budget: 5s",
+    workers: str = "workers: 100",
+    call: str = "",
+    transport: str = "http",
+) -> str:
+    """shop, two processes at 100/s, calls price_api.get_price."""
+    return f"""\
+version: 1
+service: shop
+owner: shop-team
+facts: {{instances: 2, {workers}}}
+operations:
+  page:
+    transport: local
+    facts: {{rate: 100/s}}
+    calls: [{{to: price_api.get_price{call}}}]
+---
+version: 1
+service: price_api
+owner: price-team
+operations:
+  get_price:
+    transport: {transport}
+    attempt_timeout: {attempt}
+    {more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("attempt", "severity"),
+    [
+        ("999ms", None),
+        ("1s", Severity.WARNING),
+        ("1999ms", Severity.WARNING),
+        ("2s", Severity.ERROR),
+    ],
+)
+def test_boundaries(attempt: str, severity: Severity | None) -> None:
+    """50/s of each process: 1 s binds half of 100 workers, 2 s all of them."""
+    found = lint_yaml(policy(attempt), "BH001")
+    assert [d.severity for d in found] == ([] if severity is None else [severity])
+
+
+def test_message_and_place() -> None:
+    """50/s x 3 s = 150 calls, and the call is the place."""
+    (found,) = lint_yaml(policy(), "BH001")
+    assert found.message == (
+        "if price_api.get_price hangs, 50/s x 3s = 150 calls bind 100% of the 100 "
+        "workers of shop"
+    )
+    assert (found.span.line, found.related[0].span.line) == (9, 17)
+
+
+def test_help_sizes_the_bulkhead() -> None:
+    """50/s x 0.2 s = 10 in flight: 10 + 3 sqrt(10) = 19.5, so 20 slots."""
+    (found,) = lint_yaml(policy(more="facts: {latency: {p99: 200ms}}"), "BH001")
+    assert found.help == "add bulkhead: {max_concurrent: 20}"
+
+
+@pytest.mark.parametrize(
+    ("more", "count"),
+    [
+        ("bulkhead: {max_concurrent: 20}", 0),
+        ("bulkhead: {max_concurrent: 20, mode: observe}", 1),
+    ],
+)
+def test_bulkheads_that_enforce(more: str, count: int) -> None:
+    """Only a bulkhead that rejects protects."""
+    assert len(lint_yaml(policy(more=more), "BH001")) == count
+
+
+def test_calls_that_bind_nobody() -> None:
+    """Detached calls and local work hold no worker of the caller."""
+    assert lint_yaml(policy(call=", mode: detached"), "BH001") == []
+    assert lint_yaml(policy(transport="local"), "BH001") == []
+
+
+def test_missing_workers_are_named() -> None:
+    """Without workers the share is unknown."""
+    result = run_yaml(policy(workers="domain: a"), "BH001")
+    assert [s.fact for s in result.coverage.skipped] == ["shop.facts.workers"]
+
+
+def test_an_override_is_the_policy_of_its_call() -> None:
+    """A caller that shortens the timeout is safe."""
+    text = policy(call=", override: {attempt_timeout: 500ms}")
+    assert lint_yaml(text, "BH001") == []

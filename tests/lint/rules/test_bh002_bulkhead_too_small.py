@@ -1,0 +1,83 @@
+"""BH002: bulkheads that healthy traffic fills."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, operation_yaml, run_yaml
+
+
+def policy(
+    slots: int,
+    facts: str = "{rate: 200/s, callers: 1, latency: {mean: 100ms}}",
+    more: str = "",
+) -> str:
+    """An operation with so many slots; 20 calls are in flight by default."""
+    return operation_yaml(
+        f"transport: http\nfacts: {facts}\nbulkhead: {{max_concurrent: {slots}{more}}}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("slots", "severity"),
+    [
+        (19, Severity.ERROR),
+        (20, Severity.WARNING),
+        (34, Severity.WARNING),
+        (35, None),
+    ],
+)
+def test_boundaries(slots: int, severity: Severity | None) -> None:
+    """20 in flight need 20 slots; B(34, 20) = 0.115 %, B(35, 20) = 0.066 %."""
+    found = lint_yaml(policy(slots), "BH002")
+    assert [d.severity for d in found] == ([] if severity is None else [severity])
+
+
+def test_messages_and_advice() -> None:
+    """Both messages print Little's law, and the advice is Erlang's."""
+    (small,) = lint_yaml(policy(15), "BH002")
+    assert small.message == "200/s x 100ms = 20 calls in flight > max_concurrent 15"
+    assert small.help == "set max_concurrent: 35"
+    assert (small.span.line, small.span.column) == (8, 32)
+    (tight,) = lint_yaml(policy(25), "BH002")
+    assert tight.message == (
+        "200/s x 100ms = 20 calls in flight: with max_concurrent 25, 5.022% of healthy "
+        "calls find no slot"
+    )
+
+
+def test_each_process_counts_for_itself() -> None:
+    """Four processes have 5 calls in flight each."""
+    facts = "{rate: 200/s, callers: 4, latency: {mean: 100ms}}"
+    (found,) = lint_yaml(policy(4, facts), "BH002")
+    assert found.message.startswith(
+        "50/s x 100ms = 5 calls in flight > max_concurrent 4"
+    )
+
+
+@pytest.mark.parametrize("more", [", mode: disabled", ', scope: "argument:tenant"'])
+def test_nothing_to_size(more: str) -> None:
+    """Disabled bulkheads, and those with one set of slots for each key."""
+    assert lint_yaml(policy(1, more=more), "BH002") == []
+
+
+def test_missing_facts_are_named() -> None:
+    """The mean, the rate and the callers are needed."""
+    result = run_yaml(policy(5, "{latency: {p99: 1s}}"), "BH002")
+    assert [s.fact.partition("facts.")[2] for s in result.coverage.skipped] == [
+        "callers",
+        "latency.mean",
+        "rate",
+    ]
+
+
+def test_bulkhead_of_a_preset_is_shown_there() -> None:
+    """An inherited bulkhead is a related place."""
+    preset = "version: 1\npreset: tiny\ndefaults:\n  bulkhead: {max_concurrent: 2}\n"
+    text = operation_yaml(
+        "transport: http\nfacts: {rate: 200/s, callers: 1, latency: {mean: 100ms}}",
+        "extends: [tiny]",
+    )
+    (found,) = lint_yaml(text, "BH002", files={"tiny.yaml": preset})
+    assert str(found.related[0].span) == "tiny.yaml:4:30"

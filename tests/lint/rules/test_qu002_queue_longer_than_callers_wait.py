@@ -1,0 +1,97 @@
+"""QU002: queues whose last request is served when nobody waits for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, run_yaml
+
+
+def policy(
+    queue: int = 1000,
+    wait: str = "1m",
+    attempts: tuple[str, ...] = ("1s",),
+    facts: str = "workers: 10, service_time: {mean: 100ms}",
+    slots: int = 10,
+) -> str:
+    """A server with this queue, called with these timeouts."""
+    operations = "".join(
+        f"  op{i}: {{transport: http, attempt_timeout: {attempt}}}\n"
+        for i, attempt in enumerate(attempts)
+    )
+    return (
+        f"version: 1\nservice: search_api\nowner: s\nfacts: {{{facts}}}\n"
+        f"operations:\n{operations}inbound:\n"
+        f"  bulkhead: {{max_concurrent: {slots}, max_queue: {queue}, max_wait: {wait}}}\n"
+    )
+
+
+@pytest.mark.parametrize(("queue", "count"), [(90, 0), (91, 1)])
+def test_boundary(queue: int, count: int) -> None:
+    """90 x 0.1 s / 10 + 0.1 s are just the 1 s that callers wait."""
+    assert len(lint_yaml(policy(queue), "QU002")) == count
+
+
+@pytest.mark.parametrize(
+    ("attempts", "severity"),
+    [
+        (("1s",), Severity.ERROR),
+        (("1s", "10s"), Severity.ERROR),
+        (("1s", "10100ms"), Severity.WARNING),
+        (("10100ms",), None),
+    ],
+)
+def test_every_caller_or_the_least_patient(
+    attempts: tuple[str, ...], severity: Severity | None
+) -> None:
+    """1000 x 0.1 s / 10 + 0.1 s = 10.1 s."""
+    found = lint_yaml(policy(attempts=attempts), "QU002")
+    assert [d.severity for d in found] == ([] if severity is None else [severity])
+
+
+def test_messages() -> None:
+    """The sum, who gave up, and a queue of 0.8 x 0.9 s x 10 / 0.1 s = 72."""
+    (found,) = lint_yaml(policy(), "QU002")
+    assert found.message == (
+        "the last request of a full queue is served after 10.1s (1000 x 100ms / 10 + "
+        "100ms), when every caller has given up (1s)"
+    )
+    assert found.help == "set max_queue: 72, or max_wait: 900ms"
+    assert found.policy_path == "search_api.inbound.bulkhead.max_queue"
+
+
+@pytest.mark.parametrize(("wait", "count"), [("900ms", 0), ("901ms", 1), ("0s", 0)])
+def test_max_wait_bounds_the_wait(wait: str, count: int) -> None:
+    """A long queue that nobody waits in for long is fine."""
+    found = lint_yaml(policy(wait=wait), "QU002")
+    assert len(found) == count
+    if found:
+        assert "served after 1.001s (max_wait 901ms + 100ms)" in found[0].message
+
+
+def test_the_slower_of_slots_and_workers_serves() -> None:
+    """Ten slots on five workers serve like five."""
+    text = policy(45, facts="workers: 5, service_time: {mean: 100ms}")
+    assert lint_yaml(text, "QU002") == []
+    text = policy(46, facts="workers: 5, service_time: {mean: 100ms}")
+    assert len(lint_yaml(text, "QU002")) == 1
+
+
+def test_overrides_of_callers_count() -> None:
+    """The least patient caller may be one with an override."""
+    shop = (
+        "---\nversion: 1\nservice: shop\nowner: s\ncalls:\n"
+        "  - {to: search_api.op0, override: {attempt_timeout: 300ms}}\n"
+    )
+    (found,) = lint_yaml(policy(30) + shop, "QU002")
+    assert found.severity is Severity.WARNING
+    assert found.message.endswith("when the least patient caller has given up (300ms)")
+
+
+def test_missing_service_time_is_named() -> None:
+    """Without the mean service time the wait is unknown."""
+    result = run_yaml(policy(facts="workers: 10"), "QU002")
+    assert [s.fact for s in result.coverage.skipped] == [
+        "search_api.facts.service_time.mean"
+    ]

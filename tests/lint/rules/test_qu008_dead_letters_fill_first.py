@@ -1,0 +1,31 @@
+"""QU008: dead letters that hold less than the queue they come from."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml
+
+
+@pytest.mark.parametrize(
+    ("overflow", "size", "severity"),
+    [
+        ("dead_letter", 999, Severity.WARNING),
+        ("dead_letter", 1000, None),
+        ("reject", 999, Severity.INFO),
+        ("reject", 1000, None),
+    ],
+)
+def test_sizes(overflow: str, size: int, severity: Severity | None) -> None:
+    """As many dead letters as items are enough."""
+    text = (
+        "version: 1\nservice: worker\nowner: w\nqueues:\n  jobs:\n    store: sqlite\n"
+        f"    path: jobs.db\n    max_size: 1000\n    overflow: {overflow}\n"
+        f"    dead_letter: {{max_size: {size}}}\n"
+    )
+    found = lint_yaml(text, "QU008")
+    assert [d.severity for d in found] == ([] if severity is None else [severity])
+    if found:
+        assert found[0].message == "dead letters hold 999 items, and the queue 1000"
+        assert found[0].span.line == 10
