@@ -18,6 +18,10 @@ RESERVED = frozenset(
 )
 """Names that a generated package or module uses itself."""
 
+RESERVED_FILES = frozenset({"policies"})
+"""Names of files that a generated package has already."""
+
+_DEVICE = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _PRESET = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 _ENVIRONMENT = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+)*")
@@ -51,6 +55,20 @@ def check_name(text: str) -> None:
     if text in RESERVED:
         raise UnitError(
             f"the name {quote(text)} is used by the generated code itself",
+            f"write for example {text}_api",
+        )
+
+
+def check_service(text: str) -> None:
+    """Check the name of a service, which is that of a generated file too.
+
+    Raises:
+        UnitError: as ``check_name``, or the name cannot be a file everywhere.
+    """
+    check_name(text)
+    if text in RESERVED_FILES or _DEVICE.fullmatch(text):
+        raise UnitError(
+            f"the name {quote(text)} cannot be the name of a generated file",
             f"write for example {text}_api",
         )
 

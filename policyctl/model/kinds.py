@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from policyctl.checks.names import check_name, check_preset
+from policyctl.checks.names import check_preset, check_service
 from policyctl.checks.references import (
     parse_argument,
     parse_argument_path,
@@ -99,7 +99,7 @@ OPERATION = Text("service.operation", parse_operation, "invalid-operation")
 OPERATION_NAME = Text(
     "service.operation", parse_operation, "invalid-operation", off=False
 )
-SERVICE = Text("the service's name", check_name, "invalid-name", off=False)
+SERVICE = Text("the service's name", check_service, "invalid-name", off=False)
 PRESET = Text("a preset's name", check_preset, "invalid-name", off=False)
 RULE = Text("a rule's code", _rule, off=False)
 FIELD = Text("a field of the payload", parse_argument_path, "invalid-argument")

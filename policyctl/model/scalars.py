@@ -249,6 +249,9 @@ class Text(Scalar):
             raise CheckError(
                 self.name, "the text is empty", f"write {self.what}, or remove the key"
             )
+        if "\0" in value:
+            message = "the text has a null character in it"
+            raise CheckError(self.name, message, "remove it")
         if len(value) > _LONGEST:
             raise CheckError(
                 self.name, f"the text is over {_LONGEST} characters", "make it shorter"

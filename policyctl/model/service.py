@@ -125,7 +125,7 @@ class ServiceModel(Shared):
         "What changes in each environment, by its name.",
         {"staging": {"defaults": {"attempt_timeout": "10s"}}},
     )
-    ignore: Annotated[list[Ignore] | Off | None, Blocks(Ignore)] = setting(
+    ignore: Annotated[list[Ignore] | None, Blocks(Ignore, off=False)] = setting(
         "Findings that are not counted.",
         [
             {

@@ -49,10 +49,10 @@ def find_source(module: str, places: Sequence[str]) -> SourceFile | Found:
         return Found.OPAQUE
     path: Sequence[str] = places
     spec = None
-    for index in range(len(parts)):
-        spec = _find_spec(parts[index], path)
+    for index, part in enumerate(parts):
+        parent, spec = spec, _find_spec(part, path)
         if spec is None:
-            return Found.ABSENT if index == 0 else Found.MISSING
+            return _not_found(parent)
         locations = spec.submodule_search_locations
         if index + 1 < len(parts):
             if locations is None:
@@ -67,6 +67,17 @@ def find_source(module: str, places: Sequence[str]) -> SourceFile | Found:
     except OSError:
         return Found.OPAQUE
     return SourceFile(module, file, spec.submodule_search_locations is not None)
+
+
+def _not_found(parent: ModuleSpec | None) -> Found:
+    """What it means that a module is not in its parent.
+
+    Any folder is a namespace package, a folder ``redis`` of settings too, so that what
+    it lacks may be elsewhere.
+    """
+    if parent is None:
+        return Found.ABSENT
+    return Found.OPAQUE if parent.origin is None else Found.MISSING
 
 
 def _find_spec(name: str, path: Sequence[str]) -> ModuleSpec | None:

@@ -13,6 +13,7 @@ from policyctl.checks.names import (
     check_environment,
     check_name,
     check_preset,
+    check_service,
     fold,
 )
 from policyctl.units import UnitError
@@ -31,6 +32,14 @@ def test_names_that_python_or_the_package_needs_are_refused(name: str) -> None:
     """Keywords, soft keywords and names of generated modules cannot be taken."""
     with pytest.raises(UnitError):
         check_name(name)
+
+
+@pytest.mark.parametrize("name", ["policies", "con", "aux", "com1", "lpt9", "class"])
+def test_services_are_named_like_files(name: str) -> None:
+    """Names that are no files on some system are refused for services."""
+    with pytest.raises(UnitError):
+        check_service(name)
+    check_service(f"{name}_api")
 
 
 @pytest.mark.parametrize(

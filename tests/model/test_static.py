@@ -197,12 +197,24 @@ def test_sources_are_found_from_the_top(tmp_path: Path, lookup: Lookup) -> None:
     (deep / "__init__.py").write_text("class Late(Exception): pass\n")
     assert kind(lookup, "outer.middle.core", "Late") == "exception"
     assert kind(lookup, "outer.middle.core", "Latte") == "missing"
-    assert find_source("outer.middle.nothing", places) is Found.MISSING
+    assert find_source("outer.middle.nothing", places) is Found.OPAQUE
+    assert find_source("outer.middle.core.nothing", places) is Found.MISSING
     assert find_source("space", places) is Found.OPAQUE
     assert find_source("sys", places) is Found.OPAQUE
     assert find_source("shop.nothing", places) is Found.MISSING
     assert find_source("shop.more.nothing", places) is Found.OPAQUE
     assert find_source("not_installed_here.x", places) is Found.ABSENT
+
+
+@pytest.mark.usefixtures("project")
+def test_a_folder_of_a_package_s_name_is_not_taken_for_it(
+    tmp_path: Path, found_in: Callable[[str], list[str]]
+) -> None:
+    """A folder ``redis`` with settings says nothing about the package redis."""
+    (tmp_path / "not_installed").mkdir()
+    (tmp_path / "not_installed" / "redis.conf").write_text("")
+    settings = "retry: {retry_on: ['not_installed.exceptions:ConnectionError']}"
+    assert found_in(settings) == []
 
 
 def test_the_working_directory_and_its_src_come_first(

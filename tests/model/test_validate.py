@@ -222,6 +222,24 @@ def test_a_document_with_errors_has_no_model(parse: Callable[[str], Parsed]) -> 
             ),
         ),
         (
+            _OK + 'owner: "a\\0b"\n',
+            "4:8 invalid-text: the text has a null character in it; remove it",
+        ),
+        (
+            _OK + "ignore: off\n",
+            (
+                "4:9 wrong-type: `off` is not a list; "
+                "write each entry as a list item, with a dash before it"
+            ),
+        ),
+        (
+            "version: 1\nservice: aux\noperations: {}\n",
+            (
+                "2:10 invalid-name: the name `aux` cannot be the name of a generated file; "
+                "write for example aux_api"
+            ),
+        ),
+        (
             _OK + "owner: ''\n",
             "4:8 invalid-text: the text is empty; write text, or remove the key",
         ),
