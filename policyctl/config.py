@@ -51,6 +51,8 @@ class Config:
         unsuppressible: rules that no comment or ``ignore:`` entry may hide.
         exclude: patterns of paths that are not read when folders are searched.
         generate_exclude: patterns of files whose services are checked, not generated.
+        baseline: the file of known findings, relative to ``root``, or None.
+        rules: the folder of house rules, relative to ``root``, or None.
         origins: where each key's value comes from, by key as written in the file.
         spans: the places of the keys in the file, by path below our table.
         source: the file's text.
@@ -73,6 +75,8 @@ class Config:
     unsuppressible: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     generate_exclude: tuple[str, ...] = ()
+    baseline: str | None = None
+    rules: str | None = None
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
     spans: Mapping[KeyPath, Span] = field(
         default_factory=dict[KeyPath, Span], compare=False, repr=False

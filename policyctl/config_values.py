@@ -165,7 +165,8 @@ PARSERS: dict[str, Callable[[str, object], Any]] = {
     "unsuppressible": _texts,
     "exclude": _texts,
     "generate-exclude": _texts,
-    "rules": _later,
+    "baseline": _text,
+    "rules": _text,
     "templates": _later,
     "runtime": _runtime,
 }

@@ -10,8 +10,10 @@ from policyctl.cli import _rule_text
 from policyctl.cli._console import Console
 from policyctl.cli._errors import CommandError
 from policyctl.cli._formats import TextOrJson
+from policyctl.cli._lint import configured_rules
 from policyctl.lint.explain import docs
 from policyctl.lint.registry import all_rules, rule_by_code
+from policyctl.lint.rule import Rule
 
 
 def explain(console: Console, name: str, format: TextOrJson) -> int:
@@ -19,10 +21,12 @@ def explain(console: Console, name: str, format: TextOrJson) -> int:
 
     Raises:
         CommandError: there is no rule of that code or name.
+        ConfigError: the configuration, or a house rule, cannot be used.
     """
-    rule = rule_by_code(name)
+    extra = configured_rules()
+    rule = rule_by_code(name, extra)
     if rule is None:
-        raise _unknown(name)
+        raise _unknown(name, extra)
     page = docs(rule)
     if format is TextOrJson.json:
         document = {"version": 1, "rules": [_rule_text.as_json(page)]}
@@ -32,7 +36,7 @@ def explain(console: Console, name: str, format: TextOrJson) -> int:
     return 0
 
 
-def _unknown(name: str) -> CommandError:
+def _unknown(name: str, extra: tuple[type[Rule], ...]) -> CommandError:
     """The error for a rule that does not exist, or a check that is not a rule."""
     for code, title in _checks():
         if name.upper() == code or name == title:
@@ -41,7 +45,8 @@ def _unknown(name: str) -> CommandError:
                 "switched off",
                 "its own message says what to change",
             )
-    words = [word for rule in all_rules() for word in (rule.code, rule.name)]
+    rules = (*all_rules(), *extra)
+    words = [word for rule in rules for word in (rule.code, rule.name)]
     near = get_close_matches(name.upper(), words, 1) or get_close_matches(
         name, words, 1
     )

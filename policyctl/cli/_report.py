@@ -10,7 +10,8 @@ from pathlib import Path
 
 from policyctl import reports
 from policyctl.cli._console import Console
-from policyctl.cli._errors import CommandError, UsageError
+from policyctl.cli._errors import UsageError
+from policyctl.cli._save import save
 from policyctl.reports.report import Report
 
 STDOUT = "-"
@@ -64,6 +65,21 @@ def goes_to_people(targets: Sequence[Target]) -> bool:
     )
 
 
+def write_all(
+    console: Console, report: Report, targets: Sequence[Target], counts: bool
+) -> None:
+    """Write a report to all its places; ``counts`` prints statistics for people.
+
+    Raises:
+        CommandError: a file cannot be written.
+    """
+    for target in targets:
+        if counts and target.file == STDOUT:
+            console.write(statistics(report))
+        else:
+            write(console, report, target)
+
+
 def write(console: Console, report: Report, target: Target) -> None:
     """Write a report to its place.
 
@@ -71,7 +87,8 @@ def write(console: Console, report: Report, target: Target) -> None:
         CommandError: the file cannot be written.
     """
     if target.file != STDOUT:
-        _write_file(Path(target.file), reports.render(target.format, report))
+        text = reports.render(target.format, report)
+        save(Path(target.file), text.encode("utf-8", "backslashreplace"))
         return
     machine = reports.is_machine_format(target.format)
     text = reports.render(target.format, report, color=console.color)
@@ -79,36 +96,6 @@ def write(console: Console, report: Report, target: Target) -> None:
         console.write_utf8(text)
     else:
         console.write(text)
-
-
-def _write_file(path: Path, text: str) -> None:
-    """Write a report as UTF-8, whole or not at all."""
-    import os
-    import tempfile
-
-    folder = path.parent
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(text.encode("utf-8", "backslashreplace"))
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise CommandError(f"{path.as_posix()} cannot be written: {reason}") from None
-
-
-def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
-    import os
-
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def statistics(report: Report) -> str:

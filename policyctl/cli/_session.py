@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from policyctl.cli._inputs import STDIN_NAME, File, Gathered, gather
 from policyctl.config import Config
@@ -66,7 +66,20 @@ def load(
     ``whole``: see :func:`policyctl.cli._inputs.gather`.
     """
     gathered = gather(config, paths, stdin_filename, whole)
-    overlay = environment or config.environment
+    return _resolve(config, gathered, environment or config.environment)
+
+
+def changed(session: Session, contents: Mapping[str, bytes]) -> Session:
+    """The session as if some files, by their shown paths, had these contents."""
+    files = tuple(
+        replace(file, data=contents[file.display]) if file.display in contents else file
+        for file in session.gathered.files
+    )
+    gathered = replace(session.gathered, files=files)
+    return _resolve(session.config, gathered, session.environment)
+
+
+def _resolve(config: Config, gathered: Gathered, overlay: str | None) -> Session:
     loaded = project.load_project(
         project.Inputs(
             tuple(map(_input, gathered.files)), gathered.preset_folders, overlay

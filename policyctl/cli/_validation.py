@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from policyctl import config
-from policyctl.cli import _exit, _lint, _session
+from policyctl.cli import _baseline, _exit, _lint, _session
 from policyctl.cli._inputs import nothing
 from policyctl.config import Config, ConfigError
-from policyctl.diagnostics import Severity, has_errors
-from policyctl.lint.engine import INTERNAL_ERROR, lint
+from policyctl.diagnostics import Diagnostic, Severity, has_errors
+from policyctl.lint.baseline import Filtered, apply
+from policyctl.lint.coverage import Coverage
+from policyctl.lint.engine import INTERNAL_ERROR, LintSettings, lint
 from policyctl.reports.report import Report
 
 
@@ -24,6 +26,81 @@ class Request:
     fail_on: str | None = None
     environment: str | None = None
     stdin_filename: str | None = None
+    baseline: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that has read its policies.
+
+    ``known`` is the baseline; None where there is none.
+    """
+
+    request: Request
+    config: Config
+    settings: LintSettings
+    fail_on: Severity
+    session: _session.Session
+    known: _baseline.Known | None
+
+    def with_session(self, session: _session.Session) -> Run:
+        """The same run over policies that have changed."""
+        return replace(self, session=session)
+
+    def looks_at_all(self) -> bool:
+        """Whether no part of the configured policies was left out."""
+        return not self.request.paths
+
+
+def start(
+    request: Request, loaded: Config, known: _baseline.Known | None = None
+) -> Run:
+    """Read what a run needs; ``known`` replaces the baseline of the options.
+
+    Raises:
+        ConfigError: the configuration, the baseline or a house rule cannot be used.
+        UsageError: an option names a rule that does not exist.
+    """
+    settings = _lint.settings(loaded, request.select, request.ignore)
+    known = known or _baseline.read(loaded, request.baseline)
+    session = _session.load(
+        loaded,
+        request.paths,
+        environment=request.environment,
+        stdin_filename=request.stdin_filename,
+    )
+    fail_on = Severity.parse(request.fail_on) if request.fail_on else loaded.fail_on
+    return Run(request, loaded, settings, fail_on, session, known)
+
+
+def report(run: Run) -> Report:
+    """Lint, leave out what the baseline knows, and put the report together."""
+    session = run.session
+    result = lint(session.project, run.settings)
+    found = [*session.findings, *result.diagnostics]
+    filtered = _filtered(run, tuple(found), result.coverage)
+    findings = [*filtered.findings, *filtered.stale]
+    if not session.project.documents and not has_errors(findings):
+        findings.append(nothing(session.asked, "there is no policy"))
+    sources = session.sources(findings)
+    if filtered.stale and run.known is not None:
+        sources[run.known.baseline.source.path] = run.known.baseline.source
+    return Report.of(
+        findings,
+        sources,
+        files=session.reported_files,
+        services=len(session.project.reported),
+        baselined=filtered.baselined,
+        fail_on=run.fail_on,
+    )
+
+
+def _filtered(run: Run, found: tuple[Diagnostic, ...], coverage: Coverage) -> Filtered:
+    """The findings that the baseline does not know."""
+    if run.known is None:
+        return Filtered(found, 0, ())
+    looked_at = _baseline.scope(run, coverage)
+    return apply(found, run.known.baseline, looked_at)
 
 
 def check(request: Request) -> Report:
@@ -32,14 +109,17 @@ def check(request: Request) -> Report:
     Raises:
         UsageError: an option names a rule that does not exist.
     """
-    threshold = Severity.parse(request.fail_on) if request.fail_on else None
     try:
-        loaded = config.load(Path.cwd())
-        return _check(request, loaded, threshold or loaded.fail_on)
+        return report(start(request, config.load(Path.cwd())))
     except ConfigError as error:
-        sources = {error.source.path: error.source} if error.source else {}
-        fail_on = threshold or Severity.ERROR
-        return Report.of(error.diagnostics, sources, files=1, fail_on=fail_on)
+        return report_of(error, request)
+
+
+def report_of(error: ConfigError, request: Request) -> Report:
+    """The report of a run that a configuration stopped."""
+    sources = {error.source.path: error.source} if error.source else {}
+    fail_on = Severity.parse(request.fail_on or "error")
+    return Report.of(error.diagnostics, sources, files=1, fail_on=fail_on)
 
 
 def exit_code(report: Report) -> int:
@@ -47,24 +127,3 @@ def exit_code(report: Report) -> int:
     if any(finding.code == INTERNAL_ERROR for finding in report.findings):
         return _exit.FAILED
     return _exit.code_for(report.findings, report.fail_on)
-
-
-def _check(request: Request, loaded: Config, threshold: Severity) -> Report:
-    settings = _lint.settings(loaded, request.select, request.ignore)
-    session = _session.load(
-        loaded,
-        request.paths,
-        environment=request.environment,
-        stdin_filename=request.stdin_filename,
-    )
-    result = lint(session.project, settings)
-    findings = [*session.findings, *result.diagnostics]
-    if not session.project.documents and not has_errors(findings):
-        findings.append(nothing(session.asked, "there is no policy"))
-    return Report.of(
-        findings,
-        session.sources(findings),
-        files=session.reported_files,
-        services=len(session.project.reported),
-        fail_on=threshold,
-    )

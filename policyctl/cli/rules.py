@@ -15,14 +15,15 @@ def command(
         TextOrJson.text
     ),
 ) -> None:
-    """List the lint rules: code, severity, name and what each looks for.
+    """List the lint rules, house rules last: code, severity, name and what each finds.
 
     policyctl explain CODE tells all about one of them.
     """
+    from policyctl.cli._lint import configured_rules
     from policyctl.lint.explain import docs
     from policyctl.lint.registry import all_rules
 
-    rules = [docs(rule) for rule in all_rules()]
+    rules = [docs(rule) for rule in (*all_rules(), *configured_rules())]
     if format is TextOrJson.json:
         import json
 

@@ -8,7 +8,6 @@ import typer
 
 from policyctl.cli import _complete
 from policyctl.cli._console import console
-from policyctl.cli._errors import UsageError
 from policyctl.cli._formats import Level
 from policyctl.cli._progress import Progress
 
@@ -68,6 +67,30 @@ def command(
         str | None,
         typer.Option(metavar="PATH", help="The file that standard input stands for."),
     ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Leave out the findings that this file knows. Default: the configured one.",
+        ),
+    ] = None,
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Apply safe fixes, and report what is left."),
+    ] = False,
+    unsafe_fixes: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-fixes",
+            help="With --fix or --diff: also apply those that change behaviour.",
+        ),
+    ] = False,
+    diff: Annotated[
+        bool,
+        typer.Option(
+            "--diff", help="Write nothing; print what --fix would change as a patch."
+        ),
+    ] = False,
     statistics: Annotated[
         bool,
         typer.Option("--statistics", help="Count the findings of each rule instead."),
@@ -78,13 +101,13 @@ def command(
     Exit codes: 0 clean; 1 findings at or above --fail-on, or invalid policies; 2 the job
     could not be done.
     """
-    from policyctl.cli import _report, _validation
+    from policyctl.cli import _report, _validate_options, _validation
 
-    if stdin_filename is not None and "-" not in (paths or ()):
-        raise UsageError("--stdin-filename goes with the path -")
     targets = _report.targets(format or (), output_file or ())
-    if statistics and not _report.goes_to_people(targets):
-        raise UsageError("--statistics goes with text or concise on standard output")
+    mending = _validate_options.Mending(fix, unsafe_fixes, diff)
+    _validate_options.check(
+        mending, tuple(paths or ()), stdin_filename, targets, statistics
+    )
     request = _validation.Request(
         paths=tuple(paths or ()),
         select=tuple(select or ()),
@@ -92,12 +115,11 @@ def command(
         fail_on=None if fail_on is None else fail_on.value,
         environment=environment,
         stdin_filename=stdin_filename,
+        baseline=baseline,
     )
+    if mending.wanted:
+        return _validate_options.mend(console(), request, mending, targets, statistics)
     with Progress(console(), "checking policies"):
         report = _validation.check(request)
-    for target in targets:
-        if statistics and target.file == _report.STDOUT:
-            console().write(_report.statistics(report))
-        else:
-            _report.write(console(), report, target)
+    _report.write_all(console(), report, targets, statistics)
     return _validation.exit_code(report)

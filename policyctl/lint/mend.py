@@ -11,6 +11,7 @@ finding then has no fix. What is returned is checked again when it is applied.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from policyctl.diagnostics import Edit, Fix
 from policyctl.lint.mend_site import Spot, spot_of
@@ -137,16 +138,18 @@ def _set(place: Place, at: str, text: str) -> Edit | None:
 def _replace(spot: Spot, entry: Entry, text: str) -> Edit | None:
     """Put ``text`` in the place of a value; quotes stay quotes."""
     value = entry.value
-    if isinstance(value, ScalarNode) and entry.alias is None and text[:1] not in "[{'\"":
+    if (
+        isinstance(value, ScalarNode)
+        and entry.alias is None
+        and text[:1] not in "[{'\""
+    ):
         new = resolve(text)
         if isinstance(new, str) and value.style in ("single", "double"):
             return rewrite.set_scalar(spot.document, value, new)
     return rewrite.set_value(spot.document, entry, text)
 
 
-def _lengthen(
-    spot: Spot, entry: Entry, rest: Sequence[str], text: str
-) -> Edit | None:
+def _lengthen(spot: Spot, entry: Entry, rest: Sequence[str], text: str) -> Edit | None:
     """Set a key of a block that is written as one scalar."""
     value = entry.value
     assert isinstance(value, ScalarNode)
@@ -163,9 +166,7 @@ def _lengthen(
     if key == short:
         return _replace(spot, entry, text)
     old = spot.text_of(value)
-    return rewrite.set_value(
-        spot.document, entry, f"{{{short}: {old}, {key}: {text}}}"
-    )
+    return rewrite.set_value(spot.document, entry, f"{{{short}: {old}, {key}: {text}}}")
 
 
 def _override_alias(
@@ -247,7 +248,4 @@ def _removals(
 def _apart(edits: Sequence[Edit]) -> bool:
     """Whether no two edits touch the same characters or insert at one place."""
     places = sorted((edit.span.start, edit.span.end) for edit in edits)
-    return all(
-        one[1] <= two[0] and one != two
-        for one, two in zip(places, places[1:], strict=False)
-    )
+    return all(one[1] <= two[0] and one != two for one, two in pairwise(places))

@@ -35,9 +35,12 @@ def rules_in(module: ModuleType) -> list[type[Rule]]:
     ]
 
 
-def rule_by_code(text: str) -> type[Rule] | None:
-    """The rule called ``text``, by code (any case) or by kebab-case name."""
-    for rule in all_rules():
+def rule_by_code(text: str, extra: Iterable[type[Rule]] = ()) -> type[Rule] | None:
+    """The rule called ``text``, by code (any case) or by kebab-case name.
+
+    ``extra`` are house rules.
+    """
+    for rule in (*all_rules(), *extra):
         if text.upper() == rule.code or text == rule.name:
             return rule
     return None
@@ -48,19 +51,22 @@ def matches(rule: type[Rule], pattern: str) -> bool:
     return pattern == rule.name or (pattern != "" and rule.code.startswith(pattern))
 
 
-def unknown_patterns(patterns: Iterable[str]) -> list[tuple[str, str | None]]:
+def unknown_patterns(
+    patterns: Iterable[str], extra: Iterable[type[Rule]] = ()
+) -> list[tuple[str, str | None]]:
     """Patterns that no rule matches, each with the nearest code or name."""
-    rules = all_rules()
+    rules = (*all_rules(), *extra)
     return [
-        (pattern, nearest(pattern))
+        (pattern, nearest(pattern, rules))
         for pattern in patterns
         if not any(matches(rule, pattern) for rule in rules)
     ]
 
 
-def nearest(text: str) -> str | None:
+def nearest(text: str, rules: Iterable[type[Rule]] | None = None) -> str | None:
     """The code or name of a rule that is most like ``text``, or None."""
-    words = [word for rule in all_rules() for word in (rule.code, rule.name)]
+    known = all_rules() if rules is None else rules
+    words = [word for rule in known for word in (rule.code, rule.name)]
     for word in words:
         if word.lower() == text.lower():
             return word
