@@ -1,0 +1,1 @@
+"""Resolved policies in, a typed Python package out: build, compare, write."""

@@ -11,7 +11,6 @@ from policyctl._version import __version__
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate import render
 from policyctl.generate.digest import (
-    FORMAT_VERSION,
     content_digest,
     plain_service,
     policy_digest,
@@ -21,9 +20,10 @@ from policyctl.generate.expressions import plain
 from policyctl.generate.format import formatted
 from policyctl.generate.header import Header
 from policyctl.generate.literals import UnprintableError
-from policyctl.generate.lock import LOCK_NAME, Lock, LockedService, LockError
+from policyctl.generate.lock import LOCK_NAME, Lock, LockedService
 from policyctl.generate.names import check_names
 from policyctl.generate.options import RUNTIMES, GenerateOptions
+from policyctl.generate.partial import PartialError, read_kept
 from policyctl.generate.plan import module_context, package_context
 from policyctl.generate.sources import source_label
 from policyctl.generate.support import unsupported
@@ -88,23 +88,11 @@ def _kept(
         return empty, [_option("GN003", "not-generated-yet", message, options)]
     if not options.partial:
         return empty, []
-    path = options.output / LOCK_NAME
     try:
-        old = Lock.parse(path.read_bytes())
-    except FileNotFoundError:
-        return empty, []
-    except (OSError, LockError) as error:
-        message = f"{path.as_posix()} cannot be read: {error}"
-        return empty, [_option("GN005", "partial-mismatch", message, options)]
-    if old.options != options.plain() or old.format != FORMAT_VERSION:
-        message = "the rest of the package was generated with other options"
-        return empty, [_option("GN005", "partial-mismatch", message, options)]
-    names = {service.name for service in services}
-    kept = {name: s for name, s in old.services.items() if name not in names}
-    files = {
-        name: d for name, d in old.files.items() if name.removesuffix(".py") in kept
-    }
-    return replace(empty, services=kept, files=files), []
+        old = read_kept(options, frozenset(service.name for service in services))
+    except PartialError as error:
+        return empty, [_option("GN005", "partial-mismatch", str(error), options)]
+    return replace(empty, services=old.services, files=old.files), []
 
 
 def _option(code: str, name: str, message: str, options: GenerateOptions) -> Diagnostic:

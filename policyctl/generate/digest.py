@@ -90,5 +90,9 @@ def content_digest(content: bytes) -> str:
 def policy_digest(
     policy: object, options: Mapping[str, Any], version: int = FORMAT_VERSION
 ) -> str:
-    """The digest of a resolved policy and the options, as in headers and lock files."""
-    return digest({"format": version, "options": options, "policy": policy})
+    """The digest of a resolved policy and the options, as in headers and lock files.
+
+    The package's name is not part of it, since no module depends on it.
+    """
+    relevant = {name: value for name, value in options.items() if name != "package"}
+    return digest({"format": version, "options": relevant, "policy": policy})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from policyctl.generate.digest import FORMAT_VERSION
 from policyctl.generate.literals import text
@@ -56,3 +58,15 @@ def parse_header(content: bytes) -> Header | None:
     if "source" not in found or "digest" not in found or not version.isdecimal():
         return None
     return Header(found["source"], found["digest"], int(version))
+
+
+def generated_modules(output: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """The modules in a folder that carry our header, by name; others are not read on."""
+    for path in sorted(output.glob("*.py")):
+        try:
+            with path.open("rb") as file:
+                start = file.read(len(MARK) + 8)
+                if is_ours(start):
+                    yield PurePosixPath(path.name), start + file.read()
+        except OSError:
+            continue  # what cannot be read is not known to be ours

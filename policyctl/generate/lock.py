@@ -14,7 +14,6 @@ from typing import Any, Self, cast
 from policyctl.generate.digest import FORMAT_VERSION, policy_digest
 
 LOCK_NAME = "policies.lock.json"
-MAX_BYTES = 256 * 1024 * 1024
 
 
 # Keys whose values are spread over lines; None stands for any key.

@@ -130,7 +130,7 @@ def _back_up(target: Path, backup: Path) -> None:
     """A second name for the old file; a copy where the file system has no links."""
     try:
         os.link(target, backup, follow_symlinks=False)
-    except OSError:
+    except (OSError, NotImplementedError):
         if target.is_symlink():
             os.symlink(os.readlink(target), backup)
             return

@@ -40,7 +40,7 @@ def test_the_policies_give_the_expected_tree(
         for path, content in built.tree.items():
             (expected / path).write_bytes(content)
     assert {str(path): content for path, content in built.tree.items()} == {
-        path.name: path.read_bytes() for path in expected.iterdir()
+        path.name: path.read_bytes() for path in expected.iterdir() if path.is_file()
     }
     for path, content in built.tree.items():
         if path.suffix == ".py":

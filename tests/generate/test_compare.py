@@ -16,6 +16,8 @@ from policyctl.generate.options import GenerateOptions
 from policyctl.generate.write import write
 from policyctl.resolve.policy import Project
 
+MODULES = ("__init__.py", "quotes_api.py", "registry.py", "tax_api.py")
+
 LoadProject = Callable[[Mapping[str, str]], Project]
 MakeOptions = Callable[..., GenerateOptions]
 
@@ -81,13 +83,65 @@ def test_a_changed_policy(
     comparison = again(load, texts, options())
     assert kinds(comparison) == {LOCK_NAME: "changed", "tax_api.py": "changed"}
     change = comparison.changes[1]
-    assert change.message == (
-        "tax_api.py is out of date: its policy or the options changed"
-    )
+    assert change.message == ("tax_api.py is out of date: its policy changed")
     diff = change.diff("generated").splitlines()
     assert diff[:2] == ["--- generated/tax_api.py", "+++ generated/tax_api.py"]
     assert "-    attempt timeout: 2s" in diff
     assert "+    attempt timeout: 3s" in diff
+
+
+def test_changed_options(
+    folder: Path, load: LoadProject, texts: dict[str, str], options: MakeOptions
+) -> None:
+    """A package of another environment or name says which option changed."""
+    comparison = again(load, texts, options(environment="staging"))
+    messages = {change.message for change in comparison.changes}
+    assert messages == {
+        f"{name} is out of date: environment was not set, now staging"
+        for name in (*MODULES, LOCK_NAME)
+    }
+    comparison = again(load, texts, options(package="acme"))
+    assert [change.message for change in comparison.changes] == [
+        f"{name} is out of date: package was generated, now acme"
+        for name in ("__init__.py", LOCK_NAME, "registry.py")
+    ]
+
+
+def test_line_ends_of_windows_are_no_difference(
+    folder: Path, load: LoadProject, texts: dict[str, str], options: MakeOptions
+) -> None:
+    """A checkout that converts line ends is fresh, and is not written to."""
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    built = build(load(texts), options())
+    comparison = compare(built, options())
+    assert comparison == Comparison(())
+    write(built, comparison, options())
+    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+
+
+def test_a_file_that_lost_its_header(
+    folder: Path, load: LoadProject, texts: dict[str, str], options: MakeOptions
+) -> None:
+    """Somebody may have taken it over: it is not replaced, and the way out is told."""
+    path = folder / "tax_api.py"
+    path.write_text(path.read_text().partition("\n")[2])
+    (conflict,) = again(load, texts, options()).conflicts
+    assert conflict.message == (
+        "tax_api.py was generated once but has lost its header, so it may be somebody's"
+    )
+    assert conflict.help == (
+        "delete it to have it generated again, or rename the service"
+    )
+
+
+def test_a_missing_file(
+    folder: Path, load: LoadProject, texts: dict[str, str], options: MakeOptions
+) -> None:
+    """A module that was deleted is missing, and nothing else differs."""
+    (folder / "tax_api.py").unlink()
+    assert kinds(again(load, texts, options())) == {"tax_api.py": "missing"}
 
 
 def test_a_moved_policy_file(

@@ -63,7 +63,7 @@ def test_read_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("3", "4"), ("true", "false"), ('"acme"', '"acme2"')]
+    ("old", "new"), [("3", "4"), ("true", "false"), ("null", '"staging"')]
 )
 def test_an_edited_value_is_not_intact(old: str, new: str) -> None:
     """A value or an option that was edited does not fit the digest."""

@@ -36,7 +36,7 @@ def import_all(
 ) -> subprocess.CompletedProcess[str]:
     """Import every module of a case in a process with these variables."""
     return subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(case)],
+        [sys.executable, "-B", "-c", SCRIPT, str(case)],
         env={"PATH": os.environ["PATH"], **variables},
         capture_output=True,
         text=True,

@@ -17,7 +17,7 @@ def run(script: str, case: str = "edges") -> Any:
     """What a script prints as JSON, in a process that can import a case's package."""
     prelude = "import json, sys\nsys.path.insert(0, sys.argv[1])\n"
     done = subprocess.run(
-        [sys.executable, "-c", prelude + script, str(CASES / case)],
+        [sys.executable, "-B", "-c", prelude + script, str(CASES / case)],
         capture_output=True,
         text=True,
         timeout=60,
