@@ -64,7 +64,7 @@ IMPORTS = [
     "from policyctl.runtime import settings as _settings",
 ]
 SLOW = settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 
