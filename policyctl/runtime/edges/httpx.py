@@ -1,0 +1,92 @@
+"""Transports for httpx that send the remaining budget and the idempotency key on.
+
+    client = httpx.Client(transport=BudgetTransport(BudgetHeader(name="X-Timeout-Budget")))
+
+The client's own timeouts are shortened to what is left of the budget. Headers that a
+request has already are left alone.
+"""
+
+from __future__ import annotations
+
+import httpx
+
+from policyctl.runtime.edges.outgoing import Outgoing
+from policyctl.runtime.settings import BudgetHeader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from policyctl.runtime.policy import Policy
+
+
+class BudgetTransport(httpx.BaseTransport):
+    """For ``httpx.Client``; wraps ``transport``, an ``HTTPTransport`` unless given.
+
+    Requests raise ``BudgetExhaustedError`` where nothing is left to pass on.
+    """
+
+    def __init__(
+        self,
+        header: BudgetHeader | None = None,
+        *,
+        reserve: float = 0.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._outgoing = Outgoing(header, reserve)
+        self._inner = httpx.HTTPTransport() if transport is None else transport
+
+    @classmethod
+    def of(
+        cls, policy: Policy, transport: httpx.BaseTransport | None = None
+    ) -> BudgetTransport:
+        """With the header and reserve of an operation's ``budget`` block."""
+        found = Outgoing.of(policy)
+        return cls(found.header, reserve=found.reserve, transport=transport)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request with what is left."""
+        _prepare(self._outgoing, request)
+        return self._inner.handle_request(request)
+
+    def close(self) -> None:
+        """Close the wrapped transport."""
+        self._inner.close()
+
+
+class AsyncBudgetTransport(httpx.AsyncBaseTransport):
+    """For ``httpx.AsyncClient``; otherwise like ``BudgetTransport``."""
+
+    def __init__(
+        self,
+        header: BudgetHeader | None = None,
+        *,
+        reserve: float = 0.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._outgoing = Outgoing(header, reserve)
+        self._inner = httpx.AsyncHTTPTransport() if transport is None else transport
+
+    @classmethod
+    def of(
+        cls, policy: Policy, transport: httpx.AsyncBaseTransport | None = None
+    ) -> AsyncBudgetTransport:
+        """With the header and reserve of an operation's ``budget`` block."""
+        found = Outgoing.of(policy)
+        return cls(found.header, reserve=found.reserve, transport=transport)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request with what is left."""
+        _prepare(self._outgoing, request)
+        return await self._inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close the wrapped transport."""
+        await self._inner.aclose()
+
+
+def _prepare(outgoing: Outgoing, request: httpx.Request) -> None:
+    request.headers.update(outgoing.headers(request.headers))
+    timeouts: dict[str, float | None] = request.extensions.get("timeout", {})
+    request.extensions["timeout"] = {
+        name: outgoing.shorten(timeouts.get(name))
+        for name in ("connect", "read", "write", "pool")
+    }
