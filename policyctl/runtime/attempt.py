@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import count
 from math import inf
 
-from policyctl.runtime.breaker import FORCED_OPEN, REFUSED
+from policyctl.runtime.breaker import FORCED_OPEN, REFUSED, UNCOUNTED
 from policyctl.runtime.budget import DEADLINE, NO_DEADLINE
 from policyctl.runtime.bulkhead import GRANTED, QUEUE_FULL, STALE, TURNED_AWAY
 from policyctl.runtime.classify import FAILURE, NEUTRAL, OUTCOME, RETRY, SUCCESS
@@ -39,7 +39,9 @@ class Attempt:
     """State of one attempt of a guarded call.
 
     Attributes:
-        episode: the breaker's episode that it was admitted in.
+        breaker: the circuit breaker that it passes, None without one.
+        waiters: the bulkhead that it passes, None without one.
+        episode: the breaker's episode that it was admitted in, ``REFUSED`` before.
         permit: its own number, for a permit in half-open.
         started: when the call itself began.
         deadline: when it must have ended; infinity without a limit.
@@ -54,6 +56,7 @@ class Attempt:
     """
 
     __slots__ = (
+        "breaker",
         "cut",
         "deadline",
         "episode",
@@ -67,11 +70,14 @@ class Attempt:
         "rejection",
         "result",
         "started",
+        "waiters",
     )
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.episode = 0
+        self.breaker = policy.breaker
+        self.waiters = policy.waiters
+        self.episode = REFUSED
         self.permit = 0
         self.started = 0.0
         self.deadline = inf
@@ -102,35 +108,35 @@ class Attempt:
 
     def pass_breaker(self, now: float) -> bool:
         """Ask the breaker; False with ``rejection`` set if it refuses."""
-        breaker = self.policy.breaker
+        breaker = self.breaker
         if breaker is None:
             return True
         self.permit = _next_permit()
         self.episode = breaker.admit(now, self.permit)
         if self.episode == REFUSED:
-            return self.reject(circuit_open(self.policy, now))
+            return self.reject(self._circuit_open(now))
         return True
 
     def take_slot(self) -> bool:
         """Take a free slot; False if there is none to be had at once."""
-        policy = self.policy
-        if policy.waiters is None:
-            with policy.gate.lock:
-                policy.gate.count += 1
-        elif not policy.waiters.try_enter():
+        if self.waiters is None:
+            gate = self.policy.gate
+            with gate.lock:
+                gate.count += 1
+        elif not self.waiters.try_enter():
             return False
         self.holds_slot = True
         return True
 
     def wait_limit(self, now: float) -> float:
         """Until when to wait for a slot; ``now`` where waiting is not wanted."""
-        waiters = self.policy.waiters
+        waiters = self.waiters
         assert waiters is not None
         return min(now + waiters.settings.max_wait, DEADLINE.get())
 
     def full_at_once(self) -> None:
         """No slot was free and ``max_wait`` is zero."""
-        waiters = self.policy.waiters
+        waiters = self.waiters
         assert waiters is not None
         waiters.rejected += 1
         self._bulkhead_full(0.0)
@@ -144,7 +150,7 @@ class Attempt:
         if state == STALE:
             return self._still_admitted(now)
         if state == TURNED_AWAY:
-            return self.reject(circuit_open(self.policy, now))
+            return self.reject(self._circuit_open(now))
         if state == QUEUE_FULL:
             self._bulkhead_full(None)
         elif (deadline := DEADLINE.get()) <= now:
@@ -161,13 +167,14 @@ class Attempt:
 
     def _still_admitted(self, now: float) -> bool:
         """Ask the breaker again if it moved while this attempt waited."""
-        breaker = self.policy.breaker
-        if breaker is None or self.episode in (self.policy.gate.episode, -2):
+        breaker = self.breaker
+        if breaker is None or self.episode in (breaker.episode, UNCOUNTED):
             return True
+        breaker.neutral(self.episode, self.permit)
         return self.pass_breaker(now)
 
     def _bulkhead_full(self, waited: float | None) -> None:
-        policy, waiters = self.policy, self.policy.waiters
+        policy, waiters = self.policy, self.waiters
         assert waiters is not None
         self.reject(
             BulkheadFullError(
@@ -305,7 +312,7 @@ class Attempt:
 
     def settle(self, kind: int, now: float) -> None:
         """Tell the breaker, then give the slot back."""
-        policy, breaker = self.policy, self.policy.breaker
+        policy, breaker = self.policy, self.breaker
         if kind == SUCCESS and policy.retry_budget is not None:
             policy.retry_budget.success()
         if breaker is not None:
@@ -317,18 +324,24 @@ class Attempt:
                 breaker.neutral(self.episode, self.permit)
         if self.holds_slot:
             self.holds_slot = False
-            policy.release_slot()
+            self.release()
 
+    def release(self) -> None:
+        """Give the slot back."""
+        if self.waiters is not None:
+            self.waiters.release()
+        else:
+            self.policy.release_slot()
 
-def circuit_open(policy: Policy, now: float) -> CircuitOpenError:
-    """The error for an attempt that the breaker refused."""
-    breaker = policy.breaker
-    assert breaker is not None
-    state = breaker.refusing_as()
-    return CircuitOpenError(
-        policy.service,
-        policy.operation,
-        inf if state == FORCED_OPEN else max(0.0, breaker.until - now),
-        state,
-        breaker.settings.half_open_max_calls,
-    )
+    def _circuit_open(self, now: float) -> CircuitOpenError:
+        """The error for an attempt that the breaker refused."""
+        policy, breaker = self.policy, self.breaker
+        assert breaker is not None
+        state = breaker.refusing_as()
+        return CircuitOpenError(
+            policy.service,
+            policy.operation,
+            inf if state == FORCED_OPEN else max(0.0, breaker.until - now),
+            state,
+            breaker.settings.half_open_max_calls,
+        )

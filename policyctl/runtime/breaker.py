@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from policyctl.runtime.bulkhead import Waiter
+    from policyctl.runtime.bulkhead import Waiter, Waiters
     from policyctl.runtime.chance import Chance
     from policyctl.runtime.settings import CircuitBreaker
     from policyctl.runtime.window import CountWindow, TimeWindow
@@ -32,6 +32,7 @@ DISABLED = "disabled"
 
 REFUSED = -1
 """``admit`` answers this instead of an episode when the attempt must not run."""
+_MANY_QUEUES = 16
 UNCOUNTED = -2
 """The episode of attempts that run although they would be refused (mode observe)."""
 
@@ -51,10 +52,12 @@ class Breaker:
 
     __slots__ = (
         "_gates",
+        "_inside",
         "_manual",
         "_notify",
         "_pending",
         "_permits",
+        "_queues",
         "_random",
         "_refusing",
         "_state",
@@ -93,6 +96,8 @@ class Breaker:
         if settings.failure_ratio is not None or settings.slow_call is not None:
             self.window = make_window(settings.window)
         self._gates: list[Gate] = []
+        self._queues: list[Waiters] = []
+        self._inside = 0
         self._unusual = self._is_unusual()
         self._pending: list[tuple[str, str]] = []
         self._turned_away: list[Waiter] = []
@@ -109,6 +114,15 @@ class Breaker:
             gate.episode = self.episode
             if self._unusual:
                 gate.count += UNUSUAL
+
+    def attach_queue(self, waiters: Waiters) -> None:
+        """Turn away who waits there when the circuit opens (C6)."""
+        with self.lock:
+            if waiters in self._queues:
+                return
+            if len(self._queues) >= _MANY_QUEUES:
+                self._queues = [queue for queue in self._queues if queue.queue]
+            self._queues.append(waiters)
 
     @property
     def counts_successes(self) -> bool:
@@ -169,6 +183,14 @@ class Breaker:
     def _shown(self) -> str:
         return self._state if self._manual is None else self._manual
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is closed and nothing that ``admit`` let in is still running.
+
+        Only true of breakers that compiled wrappers do not pass by.
+        """
+        return self._state == CLOSED and self._manual is None and self._inside <= 0
+
     # -- admission -------------------------------------------------------------
 
     def admit(self, now: float, permit: int) -> int:
@@ -184,6 +206,7 @@ class Breaker:
         """
         with self.lock:
             verdict = self._admit(now, permit)
+            self._inside += verdict != REFUSED
         if self._pending:
             self._emit()
         return verdict
@@ -222,6 +245,7 @@ class Breaker:
     def success(self, episode: int, permit: int, now: float, duration: float) -> None:
         """Record an attempt that worked."""
         with self.lock:
+            self._inside -= 1
             self._advance(now)
             if episode == self.episode and self._manual is None:
                 if self._state == CLOSED:
@@ -233,6 +257,7 @@ class Breaker:
     def failure(self, episode: int, permit: int, now: float, duration: float) -> None:
         """Record an attempt that failed."""
         with self.lock:
+            self._inside -= 1
             self._advance(now)
             if episode == self.episode and self._manual is None:
                 if self._state == CLOSED:
@@ -244,6 +269,7 @@ class Breaker:
     def neutral(self, episode: int, permit: int) -> None:
         """Give back what the attempt held, without a verdict (C2)."""
         with self.lock:
+            self._inside -= episode != REFUSED
             if episode == self.episode:
                 self._permits.pop(permit, None)
 
@@ -354,8 +380,9 @@ class Breaker:
                 gate.episode = self.episode
                 if change < 0:
                     gate.count += change
-                if refusing and gate.waiters is not None:
-                    self._turned_away += gate.waiters.turn_away()
+        if refusing:
+            for queue in self._queues:
+                self._turned_away += queue.turn_away(self)
 
     def _is_unusual(self) -> bool:
         if self._manual is not None:

@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
+    from policyctl.runtime.breaker import Breaker
     from policyctl.runtime.settings import Bulkhead
 
 WAITING = 0
@@ -33,12 +34,20 @@ POLL = 0.002
 
 
 class Waiter:
-    """One who waits; ``state`` changes once, under the gate's lock."""
+    """One who waits; ``state`` changes once, under the gate's lock.
 
-    __slots__ = ("state",)
+    Attributes:
+        state: ``WAITING`` until it was decided.
+        breaker: the breaker that admitted the attempt, None without one.
+        episode: the episode of that admission.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("breaker", "episode", "state")
+
+    def __init__(self, breaker: Breaker | None, episode: int) -> None:
         self.state = WAITING
+        self.breaker = breaker
+        self.episode = episode
 
     def wake(self) -> bool:
         """Tell the waiter to look at its state; False if nobody is there any more."""
@@ -50,8 +59,8 @@ class ThreadWaiter(Waiter):
 
     __slots__ = ("lock",)
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, breaker: Breaker | None, episode: int) -> None:
+        super().__init__(breaker, episode)
         self.lock = allocate_lock()
         self.lock.acquire()
 
@@ -75,8 +84,10 @@ class TaskWaiter(Waiter):
 
     __slots__ = ("future", "loop")
 
-    def __init__(self, loop: AbstractEventLoop) -> None:
-        super().__init__()
+    def __init__(
+        self, breaker: Breaker | None, episode: int, loop: AbstractEventLoop
+    ) -> None:
+        super().__init__(breaker, episode)
         self.loop = loop
         self.future: Future[None] = loop.create_future()
 
@@ -128,14 +139,17 @@ class Waiters:
             gate.count += admitted - UNUSUAL
         return admitted
 
-    def join(self, waiter: Waiter, episode: int) -> int:
+    def join(self, waiter: Waiter) -> int:
         """Queue up, or take a slot that just came free.
 
         Returns:
             ``WAITING`` (look at the waiter's state), ``QUEUE_FULL`` or ``STALE``.
         """
+        breaker = waiter.breaker
+        if breaker is not None:
+            breaker.attach_queue(self)
         with self.gate.lock:
-            if 0 <= episode != self.gate.episode:
+            if breaker is not None and 0 <= waiter.episode != breaker.episode:
                 return STALE
             if len(self.queue) >= self.settings.max_queue:
                 self.rejected += 1
@@ -195,14 +209,13 @@ class Waiters:
             if not waiter.wake():
                 self.release()
 
-    def turn_away(self) -> list[Waiter]:
-        """Reject everybody, under the lock; the caller wakes who is returned."""
-        turned = list(self.queue)
-        for waiter in turned:
-            waiter.state = TURNED_AWAY
-        if turned:
-            self.queue.clear()
-            self.gate.count -= UNUSUAL
+    def turn_away(self, breaker: Breaker) -> list[Waiter]:
+        """Reject whom ``breaker`` admitted; the caller wakes who is returned."""
+        with self.gate.lock:
+            turned = [waiter for waiter in self.queue if waiter.breaker is breaker]
+            for waiter in turned:
+                waiter.state = TURNED_AWAY
+                self._remove(waiter)
         return turned
 
     def resize(self, max_concurrent: int) -> None:
@@ -215,14 +228,14 @@ class Waiters:
         self.wake(woken)
 
     def after_fork(self) -> None:
-        """In a child process: nobody waits."""
+        """In a child process: all slots are free and nobody waits."""
+        self.gate.after_fork()
         self.queue = deque()
 
 
-def wait_in_thread(waiters: Waiters, until: float, episode: int) -> int:
+def wait_in_thread(waiters: Waiters, waiter: ThreadWaiter, until: float) -> int:
     """Block until a slot is granted; the answer is the waiter's final state."""
-    waiter = ThreadWaiter()
-    joined = waiters.join(waiter, episode)
+    joined = waiters.join(waiter)
     if joined != WAITING:
         return joined
     try:
@@ -235,13 +248,9 @@ def wait_in_thread(waiters: Waiters, until: float, episode: int) -> int:
     return waiter.state
 
 
-async def wait_in_task(waiters: Waiters, until: float, episode: int) -> int:
+async def wait_in_task(waiters: Waiters, waiter: TaskWaiter, until: float) -> int:
     """Suspend until a slot is granted; the answer is the waiter's final state."""
-    from asyncio import get_running_loop
-
-    loop = get_running_loop()
-    waiter = TaskWaiter(loop)
-    joined = waiters.join(waiter, episode)
+    joined = waiters.join(waiter)
     if joined != WAITING:
         return joined
     timer = _Timer(waiters, waiter, until)

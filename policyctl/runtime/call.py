@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import inf
 
+from policyctl.runtime.attempt import Attempt
 from policyctl.runtime.budget import DEADLINE, NO_DEADLINE
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.events import EVENTS
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from policyctl.runtime.attempt import Attempt
     from policyctl.runtime.errors import PolicyError
     from policyctl.runtime.idempotency import Ticket
     from policyctl.runtime.policy import Policy
@@ -98,6 +98,18 @@ class Call:
             return True
         self.kwargs = ticket.arguments(self.kwargs)
         return False
+
+    def new_attempt(self) -> Attempt:
+        """An attempt with the breaker and bulkhead that this call belongs to."""
+        attempt = Attempt(self.policy)
+        scopes = self.policy.scopes
+        if scopes is not None:
+            breakers, bulkheads = scopes
+            if breakers is not None:
+                attempt.breaker = breakers.of_call(self.fn, self.args, self.kwargs)
+            if bulkheads is not None:
+                attempt.waiters = bulkheads.of_call(self.fn, self.args, self.kwargs)
+        return attempt
 
     def arguments(self, attempt: Attempt) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What to call with; the attempt's limit is added where the policy says so."""

@@ -16,17 +16,23 @@ from policyctl.runtime.breaker import Breaker
 from policyctl.runtime.bulkhead import Waiters
 from policyctl.runtime.chance import RANDOM
 from policyctl.runtime.classify import Classifier
-from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.events import EVENTS
 from policyctl.runtime.fallback import Fallback
 from policyctl.runtime.gate import Gate
 from policyctl.runtime.overrides import apply_overrides
 from policyctl.runtime.registry import registry
+from policyctl.runtime.scopes import SHARED, keyed_breakers, keyed_waiters
 from policyctl.runtime.served import refuse_unserved
 from policyctl.runtime.signatures import CO_COROUTINE, is_async
 from policyctl.runtime.threads import Workers
-from policyctl.runtime.views import BulkheadView, CircuitBreakerView, RetryView
+from policyctl.runtime.views import (
+    BulkheadView,
+    CircuitBreakerView,
+    KeyedBulkheadView,
+    KeyedCircuitBreakerView,
+    RetryView,
+)
 from policyctl.runtime.wrappers import decorate, packed_call
 
 TYPE_CHECKING = False
@@ -38,6 +44,7 @@ if TYPE_CHECKING:
     from policyctl.runtime.chance import Chance
     from policyctl.runtime.idempotency import Guard
     from policyctl.runtime.retry_budget import TokenBudget
+    from policyctl.runtime.scopes import Keyed
     from policyctl.runtime.strategies import Strategies
 
     F = TypeVar("F", bound=Callable[..., object])
@@ -89,6 +96,7 @@ class Policy:
         "inherits_budget",
         "minimum",
         "operation",
+        "scopes",
         "service",
         "settings",
         "strategies",
@@ -104,6 +112,7 @@ class Policy:
     gate: Gate
     breaker: Breaker | None
     waiters: Waiters | None
+    scopes: tuple[Keyed[Breaker] | None, Keyed[Waiters] | None] | None
     strategies: Strategies | None
     answers: Fallback | None
     guard: Guard | None
@@ -218,11 +227,25 @@ class Policy:
         random: Chance,
     ) -> None:
         self.gate = Gate()
-        self.waiters = None if bulkhead is None else Waiters(self.gate, bulkhead)
-        self.breaker = None
+        self.waiters = self.breaker = None
+        waiters = breakers = None
+        if bulkhead is not None:
+            if bulkhead.scope == "operation":
+                self.waiters = Waiters(self.gate, bulkhead)
+            elif bulkhead.scope == "service":
+                self.waiters = SHARED.waiters(self.service, bulkhead)
+            else:
+                waiters = keyed_waiters(bulkhead)
         if circuit_breaker is not None:
-            self.breaker = Breaker(circuit_breaker, self._transition, random)
+            if circuit_breaker.scope == "operation":
+                self.breaker = Breaker(circuit_breaker, self._transition, random)
+            elif circuit_breaker.scope == "service":
+                self.breaker = SHARED.breaker(self.service, circuit_breaker, random)
+            else:
+                breakers = keyed_breakers(circuit_breaker, self._transition_of, random)
+        if self.breaker is not None:
             self.breaker.attach(self.gate)
+        self.scopes = None if waiters is breakers is None else (breakers, waiters)
 
     def _build_retry(self, retry: _settings.Retry | None, random: Chance) -> None:
         self.strategies = None
@@ -289,9 +312,12 @@ class Policy:
         Raises:
             PolicyConfigError: the policy declares none.
         """
-        if self.breaker is None:
+        if self.breaker is not None:
+            return CircuitBreakerView(self.breaker)
+        keyed = None if self.scopes is None else self.scopes[0]
+        if keyed is None:
             raise self._undeclared("circuit_breaker")
-        return CircuitBreakerView(self.breaker)
+        return KeyedCircuitBreakerView(keyed, self.settings["circuit_breaker"])
 
     @property
     def bulkhead(self) -> BulkheadView:
@@ -300,9 +326,12 @@ class Policy:
         Raises:
             PolicyConfigError: the policy declares none.
         """
-        if self.waiters is None:
+        if self.waiters is not None:
+            return BulkheadView(self.waiters)
+        keyed = None if self.scopes is None else self.scopes[1]
+        if keyed is None:
             raise self._undeclared("bulkhead")
-        return BulkheadView(self.waiters)
+        return KeyedBulkheadView(keyed, self.settings["bulkhead"])
 
     @property
     def retry(self) -> RetryView:
@@ -337,10 +366,9 @@ class Policy:
             "in_use": self.gate.in_use,
             "abandoned": self.abandoned,
         }
-        if self.breaker is not None:
-            numbers["circuit_breaker"] = self.breaker.statistics(CLOCK.now())
-        if self.waiters is not None:
-            numbers["bulkhead"] = self.bulkhead.statistics()
+        for name in ("circuit_breaker", "bulkhead"):
+            if name in self.settings:
+                numbers[name] = getattr(self, name).statistics()
         tokens = self.retry_budget
         if tokens is not None:
             numbers["retry_budget"] = {
@@ -357,7 +385,12 @@ class Policy:
     @property
     def always_slow(self) -> bool:
         """Whether no call can take the fast path."""
-        return self.argument is not None or self.guard is not None
+        return (
+            self.argument is not None
+            or self.guard is not None
+            or self.scopes is not None
+            or (self.waiters is not None and self.waiters.gate is not self.gate)
+        )
 
     @property
     def retry_budget(self) -> TokenBudget | None:
@@ -389,6 +422,11 @@ class Policy:
         if EVENTS.listeners:
             EVENTS.emit("transition", self.service, self.operation, old=old, new=new)
 
+    def _transition_of(self, key: object, old: str, new: str) -> None:
+        if EVENTS.listeners:
+            service, operation = self.service, self.operation
+            EVENTS.emit("transition", service, operation, old=old, new=new, key=key)
+
     def _undeclared(self, block: str) -> PolicyConfigError:
         return PolicyConfigError(
             "this policy does not declare it",
@@ -400,9 +438,13 @@ class Policy:
 
     def after_fork(self) -> None:
         """In a child process: fresh locks, no attempts inside, no threads."""
-        self.gate.after_fork()
         if self.waiters is not None:
             self.waiters.after_fork()
+        if self.waiters is None or self.waiters.gate is not self.gate:
+            self.gate.after_fork()
+        for keyed in self.scopes or ():
+            if keyed is not None:
+                keyed.after_fork()
         if self.breaker is not None:
             self.breaker.after_fork()
         if self.retry_budget is not None:
@@ -426,6 +468,7 @@ def _place() -> str:
 
 def _after_fork_in_child() -> None:
     registry.after_fork()
+    SHARED.after_fork()
     for policy in list(_policies):
         policy.after_fork()
 

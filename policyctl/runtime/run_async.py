@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from asyncio import get_running_loop
 from math import inf
 
 from policyctl.runtime.attempt import Attempt
 from policyctl.runtime.budget import DEADLINE
-from policyctl.runtime.bulkhead import wait_in_task
+from policyctl.runtime.bulkhead import TaskWaiter, wait_in_task
 from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import IdempotencyConflictError
@@ -121,7 +122,7 @@ async def _fall_back(call: Call) -> Any:
 
 async def attempt_call(call: Call) -> Attempt:
     """One attempt from admission to verdict."""
-    attempt = Attempt(call.policy)
+    attempt = call.new_attempt()
     if not await _enter(attempt):
         return attempt
     args, kwargs = call.arguments(attempt)
@@ -155,15 +156,16 @@ async def _enter(attempt: Attempt) -> bool:
     except BaseException:
         attempt.give_up()
         raise
-    return attempt.set_limit(CLOCK.now() if attempt.policy.waiters else now)
+    return attempt.set_limit(CLOCK.now() if attempt.waiters else now)
 
 
 async def _wait(attempt: Attempt, since: float) -> bool:
-    waiters = attempt.policy.waiters
+    waiters = attempt.waiters
     assert waiters is not None
     until = attempt.wait_limit(since)
     if until <= since:
         attempt.full_at_once()
         return False
-    state = await wait_in_task(waiters, until, attempt.episode)
+    waiter = TaskWaiter(attempt.breaker, attempt.episode, get_running_loop())
+    state = await wait_in_task(waiters, waiter, until)
     return attempt.waited(state, since)

@@ -7,7 +7,7 @@ from math import inf
 
 from policyctl.runtime.attempt import Attempt
 from policyctl.runtime.budget import DEADLINE
-from policyctl.runtime.bulkhead import wait_in_thread
+from policyctl.runtime.bulkhead import ThreadWaiter, wait_in_thread
 from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import IdempotencyConflictError
@@ -116,7 +116,7 @@ def _fall_back(call: Call) -> Any:
 
 def attempt_call(call: Call) -> Attempt:
     """One attempt from admission to verdict."""
-    attempt = Attempt(call.policy)
+    attempt = call.new_attempt()
     if not _enter(attempt):
         return attempt
     args, kwargs = call.arguments(attempt)
@@ -142,18 +142,19 @@ def _enter(attempt: Attempt) -> bool:
     except BaseException:
         attempt.give_up()
         raise
-    return attempt.set_limit(CLOCK.now() if attempt.policy.waiters else now)
+    return attempt.set_limit(CLOCK.now() if attempt.waiters else now)
 
 
 def _wait(attempt: Attempt, since: float) -> bool:
-    waiters = attempt.policy.waiters
+    waiters = attempt.waiters
     assert waiters is not None
     until = attempt.wait_limit(since)
     if until <= since:
         attempt.full_at_once()
         return False
     warn_if_blocking(attempt.policy, f"waits {until - since:.3f} s for a slot")
-    state = wait_in_thread(waiters, until, attempt.episode)
+    waiter = ThreadWaiter(attempt.breaker, attempt.episode)
+    state = wait_in_thread(waiters, waiter, until)
     return attempt.waited(state, since)
 
 
@@ -206,7 +207,7 @@ def _call_in_thread(
 
     def left_behind() -> None:
         workers.count_abandoned(-1)
-        policy.release_slot()
+        attempt.release()
 
     job = Job(function, left_behind)
     try:

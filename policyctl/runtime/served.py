@@ -34,25 +34,15 @@ def _unserved(blocks: dict[str, Any]) -> str | None:
     for pattern in _ABSENT_PATTERNS:
         if blocks[pattern] is not None:
             return pattern
-    return (
-        _in_circuit_breaker(blocks["circuit_breaker"])
-        or _in_bulkhead(blocks["bulkhead"])
-        or _in_attempt_timeout(blocks["attempt_timeout"])
+    return _in_circuit_breaker(blocks["circuit_breaker"]) or _in_attempt_timeout(
+        blocks["attempt_timeout"]
     )
 
 
 def _in_circuit_breaker(settings: Any) -> str | None:
     if settings is None:
         return None
-    if settings.scope != "operation":
-        return "circuit_breaker.scope"
     return None if settings.store == "memory" else "circuit_breaker.store"
-
-
-def _in_bulkhead(settings: Any) -> str | None:
-    if settings is None or settings.scope == "operation":
-        return None
-    return "bulkhead.scope"
 
 
 def _in_attempt_timeout(settings: Any) -> str | None:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from policyctl.runtime.breaker import DISABLED, FORCED_CLOSED, FORCED_OPEN
+from policyctl.runtime.breaker import (
+    CLOSED,
+    DISABLED,
+    FORCED_CLOSED,
+    FORCED_OPEN,
+    HALF_OPEN,
+    OPEN,
+)
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import PolicyConfigError
 
@@ -13,6 +20,7 @@ if TYPE_CHECKING:
     from policyctl.runtime import settings as _settings
     from policyctl.runtime.breaker import Breaker
     from policyctl.runtime.bulkhead import Waiters
+    from policyctl.runtime.scopes import Keyed
     from policyctl.runtime.strategies import Strategies
 
 
@@ -74,6 +82,94 @@ class CircuitBreakerView:
         return f"<circuit breaker {self.state}>"
 
 
+def _check_count(value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise PolicyConfigError(
+            f"{value!r} is not a count of at least 1", path="bulkhead.max_concurrent"
+        )
+
+
+_WORST = (FORCED_OPEN, OPEN, HALF_OPEN, CLOSED, FORCED_CLOSED, DISABLED)
+
+
+class KeyedCircuitBreakerView(CircuitBreakerView):
+    """The circuit breakers of a policy with scope ``argument:…``, all together.
+
+    ``state`` is the worst there is, ``failures`` and ``retry_after`` are the largest,
+    and what is done by hand is done to all, those to come included.
+    """
+
+    __slots__ = ("_keyed", "_settings")
+
+    def __init__(
+        self, keyed: Keyed[Breaker], settings: _settings.CircuitBreaker
+    ) -> None:
+        self._keyed = keyed
+        self._settings = settings
+
+    def of(self, value: object) -> CircuitBreakerView:
+        """The circuit breaker for one value of the argument."""
+        return CircuitBreakerView(self._keyed.get(value))
+
+    def __len__(self) -> int:
+        return len(self._keyed)
+
+    def _views(self) -> list[CircuitBreakerView]:
+        return [CircuitBreakerView(breaker) for breaker in self._keyed.values()]
+
+    @property
+    def settings(self) -> _settings.CircuitBreaker:
+        """The block that all were declared with."""
+        return self._settings
+
+    @property
+    def state(self) -> str:
+        """The worst state of all; ``closed`` where there is none yet."""
+        states = {view.state for view in self._views()} or {CLOSED}
+        return min(states, key=_WORST.index)
+
+    @property
+    def failures(self) -> int:
+        """The most consecutive failures of one."""
+        return max((view.failures for view in self._views()), default=0)
+
+    @property
+    def retry_after(self) -> float:
+        """The longest wait of one."""
+        return max((view.retry_after for view in self._views()), default=0.0)
+
+    @property
+    def rejected(self) -> int:
+        """Attempts refused so far by those that are kept."""
+        return sum(view.rejected for view in self._views())
+
+    def statistics(self) -> dict[str, Any]:
+        """State, number of breakers and how many of them are in which state."""
+        states = [view.state for view in self._views()]
+        return {
+            "state": self.state,
+            "keys": len(self),
+            "states": {state: states.count(state) for state in sorted(set(states))},
+            "rejected": self.rejected,
+        }
+
+    def force_open(self) -> None:
+        """Refuse every attempt until ``reset``."""
+        self._keyed.for_all(lambda breaker: breaker.set_manual(FORCED_OPEN), True)
+
+    def force_closed(self) -> None:
+        """Admit every attempt until ``reset``, whatever the results."""
+        self._keyed.for_all(lambda breaker: breaker.set_manual(FORCED_CLOSED), True)
+
+    def disable(self) -> None:
+        """Admit every attempt and count nothing until ``reset``."""
+        self._keyed.for_all(lambda breaker: breaker.set_manual(DISABLED), True)
+
+    def reset(self) -> None:
+        """Closed, with all counts at zero, and back to their own judgement."""
+        self._keyed.for_all(lambda breaker: breaker.reset(), False)
+
+
 class BulkheadView:
     """The bulkhead of one policy."""
 
@@ -109,11 +205,7 @@ class BulkheadView:
 
     @max_concurrent.setter
     def max_concurrent(self, value: int) -> None:
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise PolicyConfigError(
-                f"{value!r} is not a count of at least 1",
-                path="bulkhead.max_concurrent",
-            )
+        _check_count(value)
         self._waiters.resize(value)
 
     def statistics(self) -> dict[str, Any]:
@@ -127,6 +219,56 @@ class BulkheadView:
 
     def __repr__(self) -> str:
         return f"<bulkhead {self.in_use} of {self.max_concurrent}>"
+
+
+class KeyedBulkheadView(BulkheadView):
+    """The bulkheads of a policy with scope ``argument:…``, all together."""
+
+    __slots__ = ("_keyed", "_settings")
+
+    def __init__(self, keyed: Keyed[Waiters], settings: _settings.Bulkhead) -> None:
+        self._keyed = keyed
+        self._settings = settings
+
+    def of(self, value: object) -> BulkheadView:
+        """The bulkhead for one value of the argument."""
+        return BulkheadView(self._keyed.get(value))
+
+    def __len__(self) -> int:
+        return len(self._keyed)
+
+    def _views(self) -> list[BulkheadView]:
+        return [BulkheadView(waiters) for waiters in self._keyed.values()]
+
+    @property
+    def settings(self) -> _settings.Bulkhead:
+        """The block that all were declared with."""
+        return self._settings
+
+    @property
+    def in_use(self) -> int:
+        """Slots in use over all values."""
+        return sum(view.in_use for view in self._views())
+
+    @property
+    def waiting(self) -> int:
+        """Callers that wait, over all values."""
+        return sum(view.waiting for view in self._views())
+
+    @property
+    def rejected(self) -> int:
+        """Attempts refused so far by those that are kept."""
+        return sum(view.rejected for view in self._views())
+
+    @property
+    def max_concurrent(self) -> int:
+        """Slots for each value as declared; setting it resizes all, new ones too."""
+        return self._settings.max_concurrent
+
+    @max_concurrent.setter
+    def max_concurrent(self, value: int) -> None:
+        _check_count(value)
+        self._keyed.for_all(lambda waiters: waiters.resize(value), True)
 
 
 class RetryView:
