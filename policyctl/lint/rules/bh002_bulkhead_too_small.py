@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import setting, show
+from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.concurrency import erlang_b, in_flight, slots_for
@@ -108,4 +108,10 @@ class BulkheadTooSmall(Rule):
             message,
             severity=severity,
             help=f"set max_concurrent: {slots_for(offered, self.blocking)}",
+            fix=mend.set_value(
+                site.place,
+                "bulkhead.max_concurrent",
+                str(slots_for(offered, self.blocking)),
+                safe=False,
+            ),
         )

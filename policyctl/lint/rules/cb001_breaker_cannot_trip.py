@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from policyctl.diagnostics import Diagnostic, Severity
-from policyctl.lint import show
+from policyctl.diagnostics import Diagnostic, Fix, Severity
+from policyctl.lint import mend, show
 from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.breaker import window_attempts
@@ -114,6 +114,7 @@ class BreakerCannotTrip(Rule):
             message,
             severity=severity,
             help=_help(seen, need, rate),
+            fix=_fix(site, seen),
             also=(("circuit_breaker.window.seconds", "the window"),),
         )
 
@@ -141,6 +142,16 @@ def _rate_per_client(
     rates = [other.per_client for other in loads]
     known = [rate for rate in rates if rate is not None]
     return (sum(known), ()) if len(known) == len(rates) else (None, absent)
+
+
+def _fix(site: Site, seen: float) -> Fix | None:
+    """Half of what a window holds, where that is enough calls to judge by."""
+    if seen < 10:
+        return None
+    calls = str(max(5, int(seen / 2)))
+    return mend.set_value(
+        site.place, "circuit_breaker.minimum_calls", calls, safe=False
+    )
 
 
 def _help(seen: float, need: int, rate: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import show
+from policyctl.lint import mend, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 
@@ -87,5 +87,11 @@ class WindowShorterThanTimeout(Rule):
             message,
             severity=severity,
             help=f"set window: {show.duration(2 * attempt)} or more",
+            fix=mend.set_value(
+                site.place,
+                "circuit_breaker.window.seconds",
+                show.duration(2 * attempt),
+                safe=False,
+            ),
             also=(("attempt_timeout.total", f"one attempt may last {limit}"),),
         )

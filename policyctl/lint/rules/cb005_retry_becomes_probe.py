@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import show
+from policyctl.lint import mend, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
@@ -92,6 +92,12 @@ class RetryBecomesProbe(Rule):
             f"{show.duration(timeout.total)}): the call that opened the circuit can be "
             "its probe",
             help=f"set recovery_timeout: {show.ceil_duration(1.5 * busy)}",
+            fix=mend.set_value(
+                site.place,
+                "circuit_breaker.recovery_timeout.initial",
+                show.ceil_duration(1.5 * busy),
+                safe=False,
+            ),
             also=(
                 ("retry.backoff", "the waits"),
                 ("attempt_timeout.total", "one attempt"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from policyctl.diagnostics import Diagnostic, Severity
-from policyctl.lint import setting, show
+from policyctl.diagnostics import Diagnostic, Fix, Severity
+from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
@@ -105,6 +105,9 @@ class BreakerCannotClose(Rule):
             f"a probe may last {show.duration(limit)}, below the median latency of "
             f"{median}: more than half of all probes fail although the callee is well",
             help=f"let a probe last {show.ceil_duration(3 * latency.p50)} (3 x p50)",
+            fix=mend.set_value(
+                site.place, key, show.ceil_duration(3 * latency.p50), safe=False
+            ),
             also=(("facts.latency.p50", f"half of all calls take over {median}"),),
         )
 
@@ -120,11 +123,24 @@ class BreakerCannotClose(Rule):
             "the circuit stays half-open for that long",
             severity=Severity.WARNING,
             help=_fewer_probes(need, rate, self.slowest_close),
+            fix=_fix(site, _fitting(rate, self.slowest_close), need),
         )
 
 
+def _fitting(rate: float, limit: float) -> int:
+    """How many probes fit into ``limit`` seconds."""
+    return int(limit * rate * (1 + 1e-9))
+
+
+def _fix(site: Site, fitting: int, need: int) -> Fix | None:
+    if not 1 <= fitting < need:
+        return None
+    at = "circuit_breaker.success_threshold"
+    return mend.set_value(site.place, at, str(fitting), safe=False)
+
+
 def _fewer_probes(need: int, rate: float, limit: float) -> str:
-    fitting = int(limit * rate * (1 + 1e-9))
+    fitting = _fitting(rate, limit)
     if 1 <= fitting < need:
         return f"set success_threshold: {fitting}"
     return "share the breaker: scope: service, or store: redis"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import show
+from policyctl.lint import mend, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.breaker import false_close
 from policyctl.lint.rule import Outcomes, Rule
@@ -79,4 +79,7 @@ class OneProbeCloses(Rule):
             severity=None if critical else Severity.INFO,
             help="set success_threshold: 3, or recovery_timeout: "
             "{initial: 5s, multiplier: 2, max: 1m}",
+            fix=mend.set_value(
+                site.place, "circuit_breaker.success_threshold", "3", safe=False
+            ),
         )

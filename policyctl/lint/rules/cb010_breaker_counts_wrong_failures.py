@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import outcomes, show
+from policyctl.lint import mend, outcomes, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import CircuitBreaker
@@ -85,6 +85,12 @@ class BreakerCountsWrongFailures(Rule):
                 f"record_on takes {show.words(everything)}: bad input and bugs of one "
                 f"caller open the circuit of {policy.id} for all",
                 help="set record_on: [not_sent, connection_lost, timeout]",
+                fix=mend.set_value(
+                    site.place,
+                    "circuit_breaker.record_on",
+                    "[not_sent, connection_lost, timeout]",
+                    safe=False,
+                ),
             )
         statuses = outcomes.covered(
             outcomes.PERMANENT_STATUSES,
@@ -98,6 +104,17 @@ class BreakerCountsWrongFailures(Rule):
                 f"record_on_status takes {show.words(statuses)}, which say nothing about "
                 f"the health of {policy.service}",
                 help=f"take {show.words(statuses)} out of record_on_status",
+                fix=(
+                    mend.take_out(
+                        site.place,
+                        "circuit_breaker.record_on_status",
+                        statuses,
+                        breaker.record_on_status,
+                        safe=False,
+                    )
+                    if set(statuses) <= set(breaker.record_on_status)
+                    else None
+                ),
             )
         if not everything and not _counts_timeouts(breaker):
             yield self.finding(
@@ -106,6 +123,13 @@ class BreakerCountsWrongFailures(Rule):
                 f"timeouts are not recorded: a hanging {policy.service} never opens the "
                 "circuit",
                 help="add timeout to record_on",
+                fix=mend.put_in(
+                    site.place,
+                    "circuit_breaker.record_on",
+                    ["timeout"],
+                    breaker.record_on,
+                    safe=False,
+                ),
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import show
+from policyctl.lint import mend, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Operation
@@ -74,6 +74,12 @@ class SlowCallRuleIsDead(Rule):
                 f"slow_call.after {show.duration(slow.after)} >= attempt_timeout "
                 f"{show.duration(total)}: such calls end as timeouts before they are slow",
                 help=f"set after: {_suggested(site.policy, total)}",
+                fix=mend.set_value(
+                    site.place,
+                    "circuit_breaker.slow_call.after",
+                    _suggested(site.policy, total),
+                    safe=False,
+                ),
                 also=(("attempt_timeout.total", "one attempt"),),
             )
         elif slow.ratio >= 1:
@@ -83,6 +89,9 @@ class SlowCallRuleIsDead(Rule):
                 "slow_call.ratio 100%: one quick call in the window keeps the circuit "
                 "closed",
                 help="set ratio: 50%",
+                fix=mend.set_value(
+                    site.place, "circuit_breaker.slow_call.ratio", "50%", safe=False
+                ),
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import setting, show
+from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
@@ -99,4 +99,10 @@ class SynchronisedRecovery(Rule):
             f"every {show.duration(recovery.initial)}, {show.ratio(probes / capacity)} of "
             f"what {callee.name} serves in a second",
             help="set recovery_timeout.jitter: 20%, or multiplier: 2 with max: 1m",
+            fix=mend.set_value(
+                site.place,
+                "circuit_breaker.recovery_timeout.jitter",
+                "20%",
+                safe=True,
+            ),
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from policyctl.diagnostics import Severity
-from policyctl.lint import outcomes, show
+from policyctl.diagnostics import Fix, Severity
+from policyctl.lint import mend, outcomes, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Operation
@@ -84,6 +84,7 @@ class RetryOfNonIdempotent(Rule):
                 f"{policy.id} is {nature}, and {cause}",
                 severity=Severity.WARNING if mild else None,
                 help=_help(policy),
+                fix=_fix(site, at),
                 also=(("idempotent", "stated here"),) if stated else (),
             )
 
@@ -121,6 +122,13 @@ def _causes(policy: Operation) -> list[tuple[str, str]]:
         copies = policy.hedge.max_hedges + 1
         found.append(("hedge", f"is sent up to {copies} times at once by its hedge"))
     return found
+
+
+def _fix(site: Site, at: str) -> Fix | None:
+    """Retry only what the callee never saw."""
+    if at != "retry.retry_on":
+        return None
+    return mend.set_value(site.place, at, "[not_sent]", safe=False)
 
 
 def _help(policy: Operation) -> str:

@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import setting, show
+from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.horizon import redelivery_horizon
@@ -92,4 +92,7 @@ class KeyExpiresTooEarly(Rule):
             f"ttl {show.duration(keys.ttl)} < {show.number(self.safety)} x "
             f"{show.duration(horizon)}: {reason} {show.duration(horizon)}",
             help=f"set ttl: {show.ceil_duration(needed)}",
+            fix=mend.set_value(
+                site.place, "idempotency.ttl", show.ceil_duration(needed), safe=True
+            ),
         )

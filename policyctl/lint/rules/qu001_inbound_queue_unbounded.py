@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import place
+from policyctl.lint import mend, place
 from policyctl.lint.context import Context
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Service
@@ -16,7 +16,8 @@ class InboundQueueUnbounded(Rule):
 
     What:
         `inbound` is declared and has no `bulkhead`, or one that does not enforce (a
-        warning), so that nothing limits how many requests wait for a worker.
+        warning), so that nothing limits how many requests wait for a worker. Where
+        `facts.workers` is not stated it is a warning, since workers may not be bounded.
 
     Why:
         Once arrivals pass capacity, an unbounded queue grows until every answer comes
@@ -26,12 +27,14 @@ class InboundQueueUnbounded(Rule):
         version: 1
         service: search_api
         owner: search-team
+        facts: {workers: 20}
         inbound: {rate_limit: {rate: 500/s}}
 
     Good:
         version: 1
         service: search_api
         owner: search-team
+        facts: {workers: 20}
         inbound:
           rate_limit: {rate: 500/s}
           bulkhead: {max_concurrent: 20, max_queue: 10, max_wait: 50ms}
@@ -65,7 +68,14 @@ class InboundQueueUnbounded(Rule):
                 place.of_service(service),
                 "inbound",
                 f"nothing limits how many requests wait for a worker of {service.name}",
+                severity=Severity.WARNING if workers is None else None,
                 help=f"add bulkhead: {{{slots}, max_wait: 50ms}} to inbound",
+                fix=mend.set_value(
+                    place.of_service(service),
+                    "inbound.bulkhead",
+                    f"{{{slots}, max_wait: 50ms}}",
+                    safe=False,
+                ),
             )
         elif bulkhead.mode != "enforce":
             yield self.finding(

@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from policyctl.diagnostics import Diagnostic, Severity
-from policyctl.lint import place, show
+from policyctl.lint import mend, place, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context
 from policyctl.lint.formulas.concurrency import queue_wait
@@ -118,6 +118,12 @@ class QueueLongerThanCallersWait(Rule):
             f"({show.duration(max(patience) if every else min(patience))})",
             severity=None if every else Severity.WARNING,
             help=f"set max_queue: {limit}, or max_wait: {show.floor_duration(room)}",
+            fix=mend.set_value(
+                place.of_service(service),
+                "inbound.bulkhead.max_queue",
+                str(limit),
+                safe=False,
+            ),
         )
 
 

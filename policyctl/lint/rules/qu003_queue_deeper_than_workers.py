@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import place, setting, show
+from policyctl.lint import mend, place, setting, show
 from policyctl.lint.context import Context
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Service
@@ -70,4 +70,7 @@ class QueueDeeperThanWorkers(Rule):
             f"max_queue {bulkhead.max_queue} > {show.number(self.share)} x max_concurrent "
             f"{bulkhead.max_concurrent}",
             help=f"set max_queue: {int(allowed)} unless traffic comes in bursts",
+            fix=mend.set_value(
+                spot, "inbound.bulkhead.max_queue", str(int(allowed)), safe=False
+            ),
         )

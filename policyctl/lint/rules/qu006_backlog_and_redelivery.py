@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from policyctl.diagnostics import Diagnostic, Severity
-from policyctl.lint import setting, show
+from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, QueueSite
 from policyctl.lint.rule import Missing, Outcomes, Rule
@@ -96,6 +96,7 @@ class BacklogAndRedelivery(Rule):
                 "max_deliveries",
                 f"{site.place.title} delivers an item that always fails for ever",
                 help="set max_deliveries: 5, after which it goes to the dead letters",
+                fix=mend.set_value(site.place, "max_deliveries", "5", safe=False),
             )
         worker = queue.consume or queue.upload
         operation = (
@@ -121,6 +122,9 @@ class BacklogAndRedelivery(Rule):
             f"{operation.id}: a second worker gets the item while the first still works",
             severity=None if external else Severity.WARNING,
             help=f"set lease: {show.ceil_duration(2 * longest)} (twice the worst case)",
+            fix=mend.set_value(
+                site.place, "lease", show.ceil_duration(2 * longest), safe=False
+            ),
         )
 
     def _throughput(
@@ -152,6 +156,9 @@ class BacklogAndRedelivery(Rule):
                 "consume.concurrency",
                 f"{numbers}: the queue only grows",
                 help=f"set concurrency: {needed} or more",
+                fix=mend.set_value(
+                    site.place, "consume.concurrency", str(needed), safe=False
+                ),
             )
             return
         drain = arriving * self.outage / (served - arriving)

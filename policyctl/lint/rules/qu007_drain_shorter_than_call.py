@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import show
+from policyctl.lint import mend, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, QueueSite
 from policyctl.lint.rule import Outcomes, Rule
@@ -91,4 +91,7 @@ class DrainShorterThanCall(Rule):
             f"case of {operation.id}: a stop cuts a batch that is under way",
             severity=Severity.INFO if operation.idempotent else None,
             help=f"set drain: {show.ceil_duration(longest)}",
+            fix=mend.set_value(
+                site.place, "upload.drain", show.ceil_duration(longest), safe=False
+            ),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
+from policyctl.lint import mend
 from policyctl.lint.context import Context, QueueSite
 from policyctl.lint.rule import Outcomes, Rule
 
@@ -71,5 +72,11 @@ class DeadLettersFillFirst(Rule):
             f"dead letters hold {size} items, and the queue {queue.max_size}",
             severity=None if spills else Severity.INFO,
             help=f"set dead_letter.max_size: {max(10000, 10 * queue.max_size)}",
+            fix=mend.set_value(
+                site.place,
+                "dead_letter.max_size",
+                str(max(10000, 10 * queue.max_size)),
+                safe=False,
+            ),
             also=(("max_size", "the queue"),),
         )

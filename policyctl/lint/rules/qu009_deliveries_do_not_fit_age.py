@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import show
+from policyctl.lint import mend, show
 from policyctl.lint.context import Context, QueueSite
 from policyctl.lint.formulas.attempts import reachable_attempts
 from policyctl.lint.formulas.horizon import as_backoff
@@ -80,5 +80,8 @@ class DeliveriesDoNotFitAge(Rule):
             f"{show.duration(queue.lease)} each begin within max_age "
             f"{show.duration(queue.max_age)}",
             help=f"set max_deliveries: {fit.start}, or raise max_age",
+            fix=mend.set_value(
+                site.place, "max_deliveries", str(fit.start), safe=False
+            ),
             also=(("max_age", "the age limit"), ("lease", "one delivery")),
         )

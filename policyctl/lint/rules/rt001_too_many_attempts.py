@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import outcomes, setting, show
+from policyctl.lint import mend, outcomes, setting, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Backoff
@@ -92,6 +92,9 @@ class TooManyAttempts(Rule):
             f"when every try fails, the load on {site.policy.id} grows {factor}",
             severity=Severity.ERROR if severe else None,
             help=f"set max_attempts: {self.max_attempts}",
+            fix=mend.set_value(
+                site.place, "retry.max_attempts", str(self.max_attempts), safe=False
+            ),
         )
 
     def _check_loop(self, site: Site, backoff: Backoff) -> Outcomes:

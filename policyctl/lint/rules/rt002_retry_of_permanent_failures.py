@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from policyctl.diagnostics import Severity
-from policyctl.lint import outcomes, show
+from policyctl.diagnostics import Fix, Severity
+from policyctl.lint import mend, outcomes, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Retry
@@ -89,6 +89,7 @@ class RetryOfPermanentFailures(Rule):
                     f"{key} takes {show.words(names)}: {reason}",
                     severity=_severity(names),
                     help=_help(key, names, retry),
+                    fix=_fix(site, key, names, retry),
                 )
 
 
@@ -133,6 +134,23 @@ def _severity(names: list[str]) -> Severity | None:
     classes = [outcomes.builtin(name) for name in names]
     doubtful = all(known and issubclass(known, _DOUBTFUL) for known in classes)
     return Severity.WARNING if doubtful else None
+
+
+_NEVER_RIGHT = frozenset({"400", "401", "403", "404", "413", "422"})
+"""Statuses that may be taken out without a thought."""
+
+
+def _fix(site: Site, key: str, names: list[str], retry: Retry) -> Fix | None:
+    """Take out what is listed by itself; ranges are left to people."""
+    at = f"retry.{key}"
+    if names == _everything(retry):
+        text = "[not_sent, connection_lost, timeout]"
+        return mend.set_value(site.place, at, text, safe=False)
+    present = retry.retry_on if key == "retry_on" else retry.retry_on_status
+    if not set(names) <= set(present):
+        return None
+    safe = set(names) <= _NEVER_RIGHT
+    return mend.take_out(site.place, at, names, present, safe=safe)
 
 
 def _help(key: str, names: list[str], retry: Retry) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from policyctl.diagnostics import Severity
-from policyctl.lint import show
+from policyctl.diagnostics import Fix, Severity
+from policyctl.lint import mend, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Operation
@@ -83,14 +83,27 @@ class ImmediateRetries(Rule):
             f"backoff.{key} is 0s: {retries} of {site.policy.id} {verb} at once",
             severity=Severity.WARNING if attempts == 2 else None,
             help=f"set backoff: {suggested_backoff(site.policy)}",
+            fix=_fix(site, key),
         )
+
+
+def _fix(site: Site, key: str) -> Fix | None:
+    """Set the one number that is 0."""
+    first = _first_wait(site.policy)
+    wait = show.duration(first if key == "initial" else 10 * first)
+    return mend.set_value(site.place, f"retry.backoff.{key}", wait, safe=False)
+
+
+def _first_wait(policy: Operation) -> float:
+    """The larger of 25 ms and the median latency, in seconds."""
+    latency = policy.facts.latency
+    median = 0.0 if latency is None or latency.p50 is None else latency.p50
+    return max(0.025, median)
 
 
 def suggested_backoff(policy: Operation) -> str:
     """A back-off that begins with the larger of 25 ms and the median latency."""
-    latency = policy.facts.latency
-    median = 0.0 if latency is None or latency.p50 is None else latency.p50
-    initial = max(0.025, median)
+    initial = _first_wait(policy)
     return (
         f"{{initial: {show.duration(initial)}, multiplier: 2, "
         f"max: {show.duration(10 * initial)}, jitter: full}}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import outcomes, setting, show
+from policyctl.lint import mend, outcomes, setting, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
 
@@ -89,4 +89,5 @@ class NoJitter(Rule):
             f"{show.duration(min(backoff.initial, backoff.max or backoff.initial))}",
             severity=Severity.ERROR if load.callers >= self.error_from else None,
             help="set backoff.jitter: full; the longest wait stays the same",
+            fix=mend.set_value(site.place, "retry.backoff.jitter", "full", safe=True),
         )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from policyctl.diagnostics import Severity
-from policyctl.lint import setting, show
+from policyctl.diagnostics import Fix, Severity
+from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, QueueSite, Site
 from policyctl.lint.formulas.horizon import as_backoff
+from policyctl.lint.place import Place
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Backoff
 from policyctl.resolve.worst_case import longest_waits
@@ -96,6 +97,7 @@ class OversizedBackoff(Rule):
                 f"retry.backoff.{key}",
                 message,
                 help=help,
+                fix=_fix(site.place, f"retry.backoff.{key}", help),
                 severity=severity,
                 also=related,
             )
@@ -115,6 +117,7 @@ class OversizedBackoff(Rule):
                 f"redelivery.{key}",
                 message,
                 help=help,
+                fix=_fix(site.place, f"redelivery.{key}", help),
                 severity=severity,
                 also=related,
             )
@@ -158,6 +161,12 @@ class OversizedBackoff(Rule):
             help = f"set initial: {show.floor_duration(limit / 10)} or less"
             found.append(("initial", text, help, None))
         return found
+
+
+def _fix(place: Place, at: str, help: str) -> Fix | None:
+    """The number that the help line names."""
+    text = help.partition(": ")[2].removesuffix(" or less")
+    return mend.set_value(place, at, text, safe=False)
 
 
 def last_wait(backoff: Backoff, retries: int | None) -> float:

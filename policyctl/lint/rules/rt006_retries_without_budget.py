@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from policyctl.diagnostics import Diagnostic, Severity
-from policyctl.lint import amplify, setting, show
+from policyctl.diagnostics import Diagnostic, Fix, Severity
+from policyctl.lint import amplify, mend, setting, show
 from policyctl.lint.compare import reaches
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
@@ -116,6 +116,7 @@ class RetriesWithoutBudget(Rule):
             f"{show.rate(demand.first)} {total} >= capacity {show.rate(capacity)} of "
             f"{site.policy.service}: once overloaded, retries keep it overloaded",
             help=f"add {_BUDGET} to retry{calm}",
+            fix=_fix(site),
         )
 
     def _many(self, site: Site, retry: Retry, callers: int | None) -> Diagnostic | None:
@@ -132,7 +133,13 @@ class RetriesWithoutBudget(Rule):
             severity=Severity.WARNING,
             help=f"add {_BUDGET} to retry, or state facts.capacity of "
             f"{site.policy.service} to have it worked out",
+            fix=_fix(site),
         )
 
 
-_BUDGET = "budget: {ratio: 10%, refill: success, floor: 1/s}"
+_SHARE = "{ratio: 10%, refill: success, floor: 1/s}"
+_BUDGET = f"budget: {_SHARE}"
+
+
+def _fix(site: Site) -> Fix | None:
+    return mend.set_value(site.place, "retry.budget", _SHARE, safe=False)

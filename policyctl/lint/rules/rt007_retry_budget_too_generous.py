@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from policyctl.diagnostics import Diagnostic, Severity
-from policyctl.lint import amplify, setting, show
+from policyctl.diagnostics import Diagnostic, Fix, Severity
+from policyctl.lint import amplify, mend, setting, show
 from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.load import recovery_time
@@ -112,6 +112,7 @@ class RetryBudgetTooGenerous(Rule):
             f"{show.rate(capacity)}: while all calls fail, first tries keep paying for "
             "retries",
             help=_help(budget, demand.first / capacity),
+            fix=_fix(site, budget, demand.first / capacity),
             also=(
                 ("retry.budget.ratio", f"{show.ratio(budget.ratio)} of first tries"),
             ),
@@ -133,7 +134,14 @@ class RetryBudgetTooGenerous(Rule):
             f"{show.duration(self.outage)} takes about {show.duration(round(needed))}",
             severity=Severity.WARNING,
             help=_help(budget, demand.first / capacity),
+            fix=_fix(site, budget, demand.first / capacity),
         )
+
+
+def _fix(site: Site, budget: RetryBudget, utilisation: float) -> Fix | None:
+    if budget.refill != "request" or utilisation >= 1:
+        return None
+    return mend.set_value(site.place, "retry.budget.refill", "success", safe=False)
 
 
 def _help(budget: RetryBudget, utilisation: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Diagnostic, Severity
-from policyctl.lint import amplify, show
+from policyctl.lint import amplify, mend, show
 from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.load import burst_retries
@@ -124,6 +124,12 @@ class FloorDominatesBudget(Rule):
             message,
             severity=Severity.ERROR if severe else None,
             help=f"set floor: {_floor_text(budget.ratio * rate / callers)} or less",
+            fix=mend.set_value(
+                site.place,
+                "retry.budget.floor",
+                _floor_text(budget.ratio * rate / callers),
+                safe=False,
+            ),
             also=(("retry.budget.ratio", "the ratio"),),
         )
 
@@ -138,6 +144,12 @@ class FloorDominatesBudget(Rule):
             f"more than the {show.number(served)} attempts that {site.policy.service} "
             "serves within attempt_timeout",
             help=f"set burst: {max(1, int(served / callers))}",
+            fix=mend.set_value(
+                site.place,
+                "retry.budget.burst",
+                str(max(1, int(served / callers))),
+                safe=False,
+            ),
         )
 
 

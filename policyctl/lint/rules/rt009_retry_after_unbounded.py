@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from policyctl.diagnostics import Severity
-from policyctl.lint import outcomes, show
+from policyctl.diagnostics import Fix, Severity
+from policyctl.lint import mend, outcomes, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
@@ -85,6 +85,7 @@ class RetryAfterUnbounded(Rule):
                     severity=Severity.WARNING,
                     help=f"set retry_after: {{max: {_suggested(total)}}}",
                     also=(("retry.retry_on_status", "retried here"),),
+                    fix=_fix(site, total),
                 )
             return
         longest = retry.retry_after.max
@@ -96,6 +97,7 @@ class RetryAfterUnbounded(Rule):
                 "retry.retry_after",
                 "a wait of any length that the server asks for is honoured",
                 help=f"set retry_after: {{max: {_suggested(total)}}}",
+                fix=_fix(site, total),
             )
         elif total is not None and over(longest, total):
             yield self.finding(
@@ -105,10 +107,19 @@ class RetryAfterUnbounded(Rule):
                 f"{show.duration(total)}: no wait can be that long",
                 help=f"set retry_after: {{max: {_suggested(total)}}}",
                 also=(("budget.total", "the whole call"),),
+                fix=_fix(site, total),
             )
 
 
 _SIGNALS = ("429", "503", "RESOURCE_EXHAUSTED")
+
+
+def _fix(site: Site, total: float | None) -> Fix | None:
+    """Bound the wait; where the block is written, its one key."""
+    most = _suggested(total)
+    return mend.set_value(
+        site.place, "retry.retry_after.max", most, safe=True
+    ) or mend.set_value(site.place, "retry.retry_after", f"{{max: {most}}}", safe=True)
 
 
 def _suggested(total: float | None) -> str:

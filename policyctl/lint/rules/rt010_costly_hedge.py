@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import setting, show
+from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
@@ -79,6 +79,7 @@ class CostlyHedge(Rule):
                 f"in a slowdown each call of {site.policy.id} asks for "
                 f"{hedge.max_hedges + 1} attempts at once",
                 help="set max_hedges: 1",
+                fix=mend.set_value(site.place, "hedge.max_hedges", "1", safe=False),
             )
         if over(hedge.budget, self.extra_load):
             yield self.finding(
@@ -87,6 +88,9 @@ class CostlyHedge(Rule):
                 f"hedges may add {show.ratio(hedge.budget)} to the load, over "
                 f"{show.ratio(self.extra_load)}",
                 help=f"set budget: {show.ratio(self.extra_load)} or less",
+                fix=mend.set_value(
+                    site.place, "hedge.budget", show.ratio(self.extra_load), safe=False
+                ),
             )
         if latency is None or latency.p50 is None:
             yield from missing([site.place.join("facts.latency.p50")])

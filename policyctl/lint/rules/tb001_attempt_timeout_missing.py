@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from policyctl.diagnostics import Severity
-from policyctl.lint import show
+from policyctl.diagnostics import Fix, Severity
+from policyctl.lint import mend, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Latency, Operation
@@ -75,6 +75,7 @@ class AttemptTimeoutMissing(Rule):
             f"nothing bounds one attempt of {policy.id}{_consequence(policy)}",
             severity=_severity(policy),
             help=_help(policy),
+            fix=_fix(site),
         )
 
 
@@ -124,6 +125,17 @@ def _help(policy: Operation) -> str:
             "latency, or transport: local if it never leaves the process"
         )
     return f"set attempt_timeout: {suggestion}"
+
+
+def _fix(site: Site) -> Fix | None:
+    """The timeout that the help line works out from measured latency."""
+    if site.policy.kind == "stream":
+        return None
+    suggestion = suggested_timeout(site.policy.facts.latency)
+    if suggestion is None:
+        return None
+    text = suggestion.partition(" ")[0]
+    return mend.set_value(site.place, "attempt_timeout.total", text, safe=False)
 
 
 def suggested_timeout(latency: Latency | None) -> str | None:

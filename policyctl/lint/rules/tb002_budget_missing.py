@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from policyctl.diagnostics import Severity
-from policyctl.lint import show
+from policyctl.diagnostics import Fix, Severity
+from policyctl.lint import mend, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.graph import Edge
 from policyctl.lint.rule import Outcomes, Rule
@@ -87,6 +87,7 @@ class BudgetMissing(Rule):
             f"{policy.id} has no budget: one call {lasts}{_parts(policy)}",
             severity=None if several else Severity.WARNING,
             help=_help(longest),
+            fix=_fix(site, longest),
         )
 
 
@@ -111,6 +112,14 @@ def _has_budget(edge: Edge) -> bool:
     inbound = edge.service.inbound
     budget = None if inbound is None else inbound.budget
     return budget is not None and budget.default is not None
+
+
+def _fix(site: Site, longest: float) -> Fix | None:
+    """The worst case as the budget: behaviour stays as it is."""
+    if math.isinf(longest):
+        return None
+    text = show.ceil_duration(longest)
+    return mend.set_value(site.place, "budget.total", text, safe=False)
 
 
 def _help(longest: float) -> str:

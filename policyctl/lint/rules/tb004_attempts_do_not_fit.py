@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from policyctl.diagnostics import Severity
-from policyctl.lint import outcomes, show
+from policyctl.diagnostics import Fix, Severity
+from policyctl.lint import mend, outcomes, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.attempts import (
     Reachable,
@@ -102,11 +102,20 @@ class AttemptsDoNotFit(Rule):
             f"{_reached(fit, attempts)}",
             severity=Severity.ERROR if fit.full < 2 else None,
             help=_help(policy, retry, fit, wait),
+            fix=_fix(site, fit),
             also=(
                 ("budget.total", f"the whole call may last {show.duration(total)}"),
                 ("attempt_timeout.total", f"one attempt {show.duration(attempt)}"),
             ),
         )
+
+
+def _fix(site: Site, fit: Reachable) -> Fix | None:
+    """As many attempts as can complete."""
+    if fit.full < 1:
+        return None
+    text = str(fit.full)
+    return mend.set_value(site.place, "retry.max_attempts", text, safe=False)
 
 
 def _reached(fit: Reachable, attempts: int) -> str:

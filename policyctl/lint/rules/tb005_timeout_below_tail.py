@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import show
+from policyctl.lint import mend, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Operation
@@ -91,6 +91,12 @@ class TimeoutBelowTail(Rule):
             f"{show.duration(value)}: {share} of healthy calls time out{again}",
             severity=Severity.ERROR if measure == "p50" else None,
             help=f"set attempt_timeout: {show.ceil_duration(better)}",
+            fix=mend.set_value(
+                site.place,
+                "attempt_timeout.total",
+                show.ceil_duration(better),
+                safe=False,
+            ),
             also=((f"facts.latency.{measure}", f"measured {measure}"),),
         )
 

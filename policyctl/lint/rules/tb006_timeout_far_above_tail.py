@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import setting, show
+from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context
 from policyctl.lint.formulas.concurrency import in_flight
@@ -123,6 +123,12 @@ class TimeoutFarAboveTail(Rule):
             f"{policy.id} hangs, {show.rate(load.per_client)} bind "
             f"{show.number(bound)} of the {workers} workers of {edge.service.name}",
             help=f"set attempt_timeout: {show.ceil_duration(better)}",
+            fix=mend.set_value(
+                context.place_of(edge),
+                "attempt_timeout.total",
+                show.ceil_duration(better),
+                safe=False,
+            ),
         )
 
     def _excess(self, attempt: float, latency: Latency) -> str | None:

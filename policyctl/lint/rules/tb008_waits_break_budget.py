@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from policyctl.diagnostics import Severity
-from policyctl.lint import show
+from policyctl.diagnostics import Fix, Severity
+from policyctl.lint import mend, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import At, Outcomes, Rule
@@ -88,8 +88,16 @@ class WaitsBreakBudget(Rule):
             message,
             help=f"keep the waits to {show.duration(min(wait, 0.1 * attempt))} in all "
             "(a tenth of attempt_timeout)",
+            fix=_fix(site, _longest(policy, acquire), min(wait, 0.1 * attempt)),
             also=_places(policy),
         )
+
+
+def _fix(site: Site, at: str, wait: float) -> Fix | None:
+    """Bound the one wait of the policy itself; a pool's wait is a fact."""
+    if at == "attempt_timeout":
+        return None
+    return mend.set_value(site.place, at, show.floor_duration(wait), safe=False)
 
 
 def _acquire(site: Site, context: Context) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import show
+from policyctl.lint import mend, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 
@@ -73,4 +73,7 @@ class TimeoutInterruptsNothing(Rule):
             f"{show.duration(timeout.total)}: cooperative interrupts nothing, and no "
             "argument passes the limit on",
             help="add argument: and the client's timeout parameter, or set sync: thread",
+            fix=mend.set_value(
+                site.place, "attempt_timeout.sync", "thread", safe=False
+            ),
         )
