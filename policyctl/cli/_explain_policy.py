@@ -67,12 +67,8 @@ def _page(project: Project, service: str, part: str) -> Page:
     found = project.services[service]
     context = Context(project)
     if not part:
-        return Page(
-            found,
-            tuple(found.operations.values()),
-            tuple(found.queues.values()),
-            context,
-        )
+        parts = tuple(found.operations.values()), tuple(found.queues.values())
+        return Page(found, *parts, context, whole=True)
     if part in found.operations:
         return Page(found, (found.operations[part],), (), context)
     if part in found.queues:

@@ -28,6 +28,7 @@ from policyctl.resolve.policy import (
     RetryBudget,
     Service,
     SlowCall,
+    Telemetry,
     Upload,
     Window,
 )
@@ -48,6 +49,7 @@ DURATIONS: dict[type, frozenset[str]] = {
     Redelivery: frozenset({"initial", "max"}),
     RetryAfter: frozenset({"max"}),
     SlowCall: frozenset({"after"}),
+    Telemetry: frozenset({"heartbeat"}),
     Upload: frozenset({"interval", "drain"}),
     Window: frozenset({"seconds"}),
 }
@@ -108,6 +110,13 @@ def of_operation(operation: Operation) -> Iterator[Value]:
         block = getattr(operation, name)
         if block is not None:
             yield from _of_block(name, block, operation)
+
+
+def of_service(service: Service) -> Iterator[Value]:
+    """What is in force for a service as a whole: as a server, and its telemetry."""
+    if service.inbound is not None:
+        yield from _of_block("inbound", service.inbound, service)
+    yield from _of_block("telemetry", service.telemetry, service)
 
 
 def of_queue(queue: Queue) -> Iterator[Value]:

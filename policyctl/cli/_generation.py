@@ -43,7 +43,7 @@ class Outcome:
 
     Attributes:
         folder: the output folder as shown to people.
-        modules: how many services the package holds after this run's part of it.
+        modules: how many services the run generates.
         findings: errors that stopped it.
         warnings: findings of validation that did not.
         sources: the texts that both point into, by path.
@@ -97,7 +97,7 @@ def run(request: Request, *, dry: bool) -> Outcome:
     if built.diagnostics:
         return _stopped(stopped, session, built.diagnostics)
     comparison = compare(built, options)
-    outcome = replace(stopped, modules=len(project.services), comparison=comparison)
+    outcome = replace(stopped, modules=_count(project, options), comparison=comparison)
     if comparison.conflicts:
         return _stopped(outcome, session, comparison.conflicts)
     if dry:
@@ -106,6 +106,13 @@ def run(request: Request, *, dry: bool) -> Outcome:
         return replace(outcome, written=write(built, comparison, options))
     except OutputError as error:
         return _stopped(outcome, session, error.diagnostics)
+
+
+def _count(project: Project, options: GenerateOptions) -> int:
+    """How many services this run generates."""
+    if options.partial:
+        return len(project.reported & project.services.keys())
+    return len(project.services)
 
 
 def _stopped(

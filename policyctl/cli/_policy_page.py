@@ -11,7 +11,7 @@ from policyctl.cli._explain_values import Value
 from policyctl.lint import show
 from policyctl.lint.context import Context
 from policyctl.lint.graph import Edge
-from policyctl.resolve.policy import Operation, Queue, Retry, Service
+from policyctl.resolve.policy import Call, Operation, Queue, Retry, Service
 
 ORDER = (
     "fallback",
@@ -29,12 +29,27 @@ ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is explained: a service with the operations and queues that were asked for."""
+    """What is explained: a service with the operations and queues that were asked for.
+
+    ``whole`` when the service itself was, and not one part of it.
+    """
 
     service: Service
     operations: tuple[Operation, ...]
     queues: tuple[Queue, ...]
     context: Context
+    whole: bool = False
+
+    @property
+    def settings(self) -> list[Value]:
+        """What is in force for the service as a whole."""
+        return list(_explain_values.of_service(self.service)) if self.whole else []
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """What the service calls, or the operations that were asked for."""
+        own = self.service.calls if self.whole else ()
+        return (*own, *(call for item in self.operations for call in item.calls))
 
     def as_json(self) -> dict[str, Any]:
         """The page as JSON data; durations are seconds, rates per second."""
@@ -49,6 +64,8 @@ class Page:
                 "critical": service.critical,
                 "extends": list(service.extends),
             },
+            "settings": [value.as_json() for value in self.settings],
+            "calls": [_call_json(call) for call in self.calls],
             "operations": [_operation_json(item, self) for item in self.operations],
             "queues": [
                 {
@@ -74,9 +91,18 @@ def _operation_json(operation: Operation, page: Page) -> dict[str, Any]:
         "order": order(operation),
         "settings": [v.as_json() for v in _explain_values.of_operation(operation)],
         "worst_case": _explain_time.of_operation(operation).as_json(),
-        "calls": [call.to for call in operation.calls],
         "called_by": [edge.caller for edge in _callers(operation, page)],
         "traffic": {"rate": traffic.rate, "callers": traffic.callers},
+    }
+
+
+def _call_json(call: Call) -> dict[str, Any]:
+    own = None if call.policy is None else _explain_values.of_operation(call.policy)
+    return {
+        "to": call.to,
+        "per_request": call.per_request,
+        "mode": call.mode,
+        "override": None if own is None else [value.as_json() for value in own],
     }
 
 
@@ -87,6 +113,10 @@ def _callers(operation: Operation, page: Page) -> list[Edge]:
 def as_text(page: Page, unlocks: Mapping[str, Sequence[str]], color: bool) -> str:
     """The page as text; ``unlocks`` are missing facts with the rules that wait."""
     lines = list(_service_lines(page, color))
+    if page.settings:
+        lines += ["", *_table(page.settings, color)]
+    for call in page.calls:
+        lines += ["", *_call_lines(call, color)]
     for operation in page.operations:
         lines += ["", *_operation_lines(operation, page, color)]
     for queue in page.queues:
@@ -109,6 +139,18 @@ def _service_lines(page: Page, color: bool) -> Iterator[str]:
         yield f"  owner {service.owner}"
     if service.extends:
         yield f"  extends {', '.join(service.extends)}"
+
+
+def _call_lines(call: Call, color: bool) -> Iterator[str]:
+    own = "" if call.policy is None else ", with settings of its own:"
+    rate = f"{call.per_request:g} per request"
+    yield f"calls {_bold(call.to, color)}, {rate}, {call.mode}{own}"
+    yield f"  {call.span}"
+    if call.policy is not None:
+        yield ""
+        yield from _table(list(_explain_values.of_operation(call.policy)), color)
+        yield ""
+        yield from _worst_case(call.policy)
 
 
 def _operation_lines(operation: Operation, page: Page, color: bool) -> Iterator[str]:

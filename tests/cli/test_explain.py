@@ -165,6 +165,37 @@ def test_a_service_shows_all_its_parts(run_cli: Run, write: Write) -> None:
     assert run_cli("explain", "worker.jobs").code == 0
 
 
+def test_inbound_protection_and_calls_are_part_of_a_service(
+    run_cli: Run, write: Write
+) -> None:
+    """As a server and as a caller: limits, telemetry, edges and their own settings."""
+    write("policies/shop.yaml", POLICY)
+    write(
+        "policies/agent.yaml",
+        "version: 1\nservice: agent\n"
+        "inbound: {bulkhead: {max_concurrent: 20}, budget: {default: 10s}}\n"
+        "telemetry: {heartbeat: 30s}\n"
+        "calls: [{to: shop_api.buy, mode: detached, override: {budget: 2s}}]\n",
+    )
+    page = run_cli("explain", "agent").out
+    found = settings(page)
+    assert found["inbound.bulkhead.max_concurrent"] == (
+        "20",
+        "policies/agent.yaml:3:38",
+    )
+    assert found["inbound.budget.default"] == ("10s", "policies/agent.yaml:3:61")
+    assert found["telemetry.heartbeat"] == ("30s", "policies/agent.yaml:4:24")
+    call = "calls shop_api.buy, 1 per request, detached, with settings of its own:\n"
+    assert call in page
+    assert found["budget.total"] == ("2s", "policies/agent.yaml:5:63")
+    document = json.loads(run_cli("explain", "agent", "--format", "json").out)
+    (edge,) = document["calls"]
+    assert (edge["to"], edge["mode"]) == ("shop_api.buy", "detached")
+    values = {value["path"]: value["value"] for value in edge["override"]}
+    assert values["budget.total"] == 2.0
+    assert values["attempt_timeout.total"] == 3.0
+
+
 def test_missing_facts_are_listed_with_the_rules_that_wait(
     run_cli: Run, write: Write
 ) -> None:
