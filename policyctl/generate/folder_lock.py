@@ -1,7 +1,9 @@
-"""One writer at a time: an advisory lock on a folder that leaves nothing behind."""
+"""One writer at a time: an advisory lock on a folder that leaves nothing in it."""
 
 from __future__ import annotations
 
+import errno
+import getpass
 import hashlib
 import os
 import sys
@@ -25,27 +27,41 @@ def folder_lock(
 ) -> Generator[None]:
     """Hold the lock of an existing folder; ``shared`` ones exclude only writers.
 
+    Where a folder itself cannot be locked (some network file systems, Windows), a file
+    in the folder for temporary files stands in for it.
+
     Raises:
         LockedError: the lock was not free within ``wait`` seconds.
         OSError: the folder cannot be opened.
     """
     end = time.monotonic() + wait
+    on_folder = not _IS_WINDOWS
     while True:
-        descriptor = _open(folder)
+        descriptor = _open_folder(folder) if on_folder else _open_stand_in(folder)
         try:
             _acquire(descriptor, shared, end, folder)
-            if _is_current(descriptor, folder):
+            if not on_folder or _is_current(descriptor, folder):
                 yield
                 return
+        except _CannotLockError:
+            if not on_folder:
+                raise
+            on_folder = False
         finally:
             os.close(descriptor)
+
+
+class _CannotLockError(OSError):
+    """The file system has no locks for what was opened."""
 
 
 if sys.platform == "win32":
     import msvcrt
 
-    def _open(folder: Path) -> int:
-        return os.open(_lock_file(folder), os.O_RDWR | os.O_CREAT)
+    _IS_WINDOWS = True
+
+    def _open_folder(folder: Path) -> int:
+        raise _CannotLockError
 
     def _try_lock(descriptor: int, shared: bool) -> bool:
         try:
@@ -54,13 +70,13 @@ if sys.platform == "win32":
             return False
         return True
 
-    def _is_current(descriptor: int, folder: Path) -> bool:
-        return True
-
 else:
     import fcntl
 
-    def _open(folder: Path) -> int:
+    _IS_WINDOWS = False
+    _UNSUPPORTED = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOTSUP)
+
+    def _open_folder(folder: Path) -> int:
         return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
 
     def _try_lock(descriptor: int, shared: bool) -> bool:
@@ -69,17 +85,11 @@ else:
             fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
+        except OSError as error:
+            if error.errno in _UNSUPPORTED:
+                raise _CannotLockError(*error.args) from None
+            raise
         return True
-
-    def _is_current(descriptor: int, folder: Path) -> bool:
-        """Whether the folder is still the one that was opened."""
-        try:
-            now = os.stat(folder)
-        except FileNotFoundError:
-            folder.mkdir(parents=True, exist_ok=True)
-            return False
-        then = os.fstat(descriptor)
-        return (now.st_dev, now.st_ino) == (then.st_dev, then.st_ino)
 
 
 def _acquire(descriptor: int, shared: bool, end: float, folder: Path) -> None:
@@ -89,9 +99,21 @@ def _acquire(descriptor: int, shared: bool, end: float, folder: Path) -> None:
         time.sleep(_STEP)
 
 
-def _lock_file(folder: Path) -> str:
-    """Where the lock lives when a folder itself cannot be locked."""
+def _is_current(descriptor: int, folder: Path) -> bool:
+    """Whether the folder is still the one that was opened; one is there in any case."""
+    try:
+        now = os.stat(folder)
+    except FileNotFoundError:
+        folder.mkdir(parents=True, exist_ok=True)
+        return False
+    then = os.fstat(descriptor)
+    return (now.st_dev, now.st_ino) == (then.st_dev, then.st_ino)
+
+
+def _open_stand_in(folder: Path) -> int:
+    """Open a file of this user's own that stands for the folder."""
     name = hashlib.sha256(os.path.realpath(folder).encode("utf-8", "surrogateescape"))
-    return os.path.join(
-        tempfile.gettempdir(), f"policyctl-{name.hexdigest()[:24]}.lock"
-    )
+    user = getattr(os, "getuid", getpass.getuser)()
+    file = f"policyctl-{user}-{name.hexdigest()[:24]}.lock"
+    path = os.path.join(tempfile.gettempdir(), file)
+    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import shutil
+import stat
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -50,3 +54,26 @@ def test_a_folder_that_was_replaced_while_waiting(
     with folder_lock(folder):
         assert folder.stat().st_ino == opened[-1]
     assert len(opened) == 2
+
+
+def test_a_folder_that_cannot_be_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system without locks for folders, runs still exclude each other."""
+    real = fcntl.flock
+
+    def flock(descriptor: int, operation: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        real(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    folder = tmp_path / "generated"
+    folder.mkdir()
+    with folder_lock(folder):
+        with pytest.raises(LockedError):
+            with folder_lock(folder, wait=0.0):
+                raise AssertionError("two holders at once")
+    assert os.listdir(folder) == []
