@@ -186,7 +186,6 @@ def test_the_package_is_named_after_the_output_folder(tmp_path: Path) -> None:
         ),
         ("output = true", [("CF104", 1, 1, "output = true is not a text")]),
         ('templates = "t"', [("CF104", 1, 1, "templates is not built yet")]),
-        ('templates = "t"', [("CF104", 1, 1, "templates is not built yet")]),
         (
             "target-python = 3.12",
             [("CF104", 1, 1, "target-python = 3.12 is not one of 3.11, 3.12, 3.13")],
