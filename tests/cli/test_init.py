@@ -30,7 +30,8 @@ def test_the_three_commands_of_the_readme_work_in_an_empty_folder(
     assert sorted(path.name for path in tmp_path.iterdir()) == FILES
     assert run_cli("validate").code == 0
     checked = run_cli("validate", "--fail-on", "info", "--ignore", "HY003")
-    assert checked.out == "clean: no findings in 1 file, 1 service\n"
+    assert checked.out.startswith("clean: no findings in 1 file, 1 service")
+    assert checked.code == 0
     assert run_cli("generate").code == 0
     assert (tmp_path / "generated" / "example_api.py").exists()
     assert run_cli("generate", "--check").code == 0
