@@ -55,12 +55,25 @@ def sqlstate_of(error: object) -> str | None:
 
 
 def _attribute(holder: object, name: str) -> Any:
-    """An attribute, called if it is callable; None if it is not there or fails."""
+    """An attribute; None if it is not there or fails. ``code`` alone may be a method.
+
+    Other methods are not called: whoever has a method ``status`` may do work in it.
+    """
     try:
         found = getattr(holder, name, None)
-        return found() if callable(found) else found
+        if not callable(found):
+            return found
+        return _call(found) if name == "code" else None
     except Exception:
         return None
+
+
+def _call(method: Any) -> Any:
+    found = method()
+    if hasattr(found, "__await__"):
+        found.close()
+        return None
+    return found
 
 
 def _plain(value: Any) -> int | str | None:
@@ -124,6 +137,21 @@ class StatusMatcher:
         if isinstance(status, str):
             return status in self._texts or status.startswith(self._prefixes)
         return False
+
+
+_MOST_MATCHERS = 1024
+_matchers: dict[tuple[str, ...], StatusMatcher] = {}
+
+
+def status_matcher(patterns: Iterable[str] = ()) -> StatusMatcher:
+    """A matcher for these patterns, shared by all that have the same ones."""
+    key = tuple(patterns)
+    found = _matchers.get(key)
+    if found is None:
+        if len(_matchers) >= _MOST_MATCHERS:
+            _matchers.clear()
+        found = _matchers[key] = StatusMatcher(key)
+    return found
 
 
 def _is_number(text: str) -> bool:

@@ -71,6 +71,23 @@ def test_where_a_status_is_found(outcome: object, status: int | str | None) -> N
     assert status_of(outcome) == status
 
 
+def test_only_a_method_called_code_is_called() -> None:
+    """A result's own methods may do anything, so they are left alone."""
+    called: list[str] = []
+
+    class Container:
+        def status(self) -> int:
+            called.append("status")
+            return 500
+
+        async def code(self) -> int:
+            called.append("code")
+            return 500
+
+    assert status_of(Container()) is None
+    assert called == []
+
+
 def test_a_status_error_of_httpx_carries_its_response() -> None:
     """raise_for_status() errors are matched by response.status_code."""
     response = httpx.Response(503, request=httpx.Request("GET", "http://a"))
