@@ -24,7 +24,8 @@ from policyctl.generate.lock import LOCK_NAME, Lock, LockedService
 from policyctl.generate.names import check_names
 from policyctl.generate.options import RUNTIMES, GenerateOptions
 from policyctl.generate.partial import PartialError, read_kept
-from policyctl.generate.plan import module_context, package_context
+from policyctl.generate.plan import module_context
+from policyctl.generate.plan_package import package_context
 from policyctl.generate.sources import source_label
 from policyctl.generate.support import unsupported
 from policyctl.resolve.policy import Operation, Project, Service

@@ -16,7 +16,7 @@ from typing import Any, cast
 from policyctl.generate import literals
 from policyctl.generate.fields import field_values
 from policyctl.generate.layout import Expr, Group, call, lay_out, sequence
-from policyctl.resolve.policy import Fallback, Jitter, Operation
+from policyctl.resolve.policy import Fallback, Inbound, Jitter, Operation
 from policyctl.runtime import settings as runtime_settings
 
 SETTINGS = "_settings"
@@ -61,6 +61,19 @@ def policy_arguments(
             arguments.append(lay_out(f"{name}=", expression(block), indent, ","))
         elif block is not None:
             arguments.append(_block(name, block, indent))
+    return tuple(arguments)
+
+
+def inbound_arguments(service: str, block: Inbound) -> tuple[str, ...]:
+    """The keyword arguments of ``Inbound``, laid out on lines.
+
+    Raises:
+        UnprintableError: a value has no literal.
+    """
+    arguments = [lay_out("service=", literals.string(service), 4, ",")]
+    for name, value in field_values(block) or ():
+        if value is not None:
+            arguments.append(_block(name, value, 4))
     return tuple(arguments)
 
 

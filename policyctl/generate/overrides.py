@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from policyctl.checks.limits import LIMITS, Limit, override_name, show
 from policyctl.generate.expressions import BLOCKS
-from policyctl.resolve.policy import Fallback, Operation
+from policyctl.resolve.policy import Fallback, Inbound, Operation
 
 _MISSING = object()
 _BY_BLOCK: dict[str, list[tuple[str, tuple[str, ...], Limit]]] = {
@@ -20,11 +20,11 @@ _BY_BLOCK: dict[str, list[tuple[str, tuple[str, ...], Limit]]] = {
 }
 
 
-def overrides(service: str, owner: str, operation: Operation) -> Iterator[str]:
-    """``NAME (value)`` for each limit that the operation has."""
+def overrides(service: str, owner: str, blocks: Operation | Inbound) -> Iterator[str]:
+    """``NAME (value)`` for each limit of an operation or of ``inbound``."""
     prefix = override_name(service, owner, "")
     for name in BLOCKS:
-        block: Hashable = getattr(operation, name)
+        block: Hashable = getattr(blocks, name, None)
         if block is None or isinstance(block, Fallback):
             continue
         for variable in _of_block(name, block):

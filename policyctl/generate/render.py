@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from policyctl import assets
-from policyctl.generate.plan import ModuleContext, PackageContext
+from policyctl.generate.contexts import ModuleContext, PackageContext
 
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment

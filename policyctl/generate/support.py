@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate.edges import own_edges
 from policyctl.generate.expressions import BLOCKS
-from policyctl.resolve.policy import Fallback, Operation, Service
+from policyctl.resolve.policy import Fallback, Inbound, Operation, Service
 from policyctl.runtime import capabilities
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.served import refuse_unserved
@@ -46,7 +46,10 @@ def unsupported(service: Service) -> Iterator[Diagnostic]:
     if service.target is not None:
         yield _of_service(service, ("target",), "a typed client from target")
     if service.inbound is not None:
-        yield _of_service(service, ("inbound",), "inbound protection")
+        for parts in _unserved_inbound(service.inbound):
+            yield _of_service(
+                service, ("inbound", *parts), f"inbound.{'.'.join(parts)}"
+            )
     for name in service.queues:
         yield _of_service(service, ("queues", name), "a queue")
     for sink in _SINKS:
@@ -92,6 +95,18 @@ def _needs(operation: Operation) -> Iterator[tuple[str, str]]:
             if word is not None and word not in _USUAL:
                 word = str(word).partition(":")[0]
                 yield f"{name}.{field}", f"{name}.{field}.{word}"
+
+
+def _unserved_inbound(inbound: Inbound) -> Iterator[tuple[str, ...]]:
+    """Paths inside ``inbound`` of what is not served; it is itself."""
+    needs: list[tuple[str, ...]] = []
+    if inbound.rate_limit is not None:
+        needs.append(("rate_limit",))
+    if inbound.bulkhead is not None and inbound.bulkhead.mode != "enforce":
+        needs.append(("bulkhead", "mode", inbound.bulkhead.mode))
+    for path in needs:
+        if ".".join(("inbound", *path)) not in capabilities.CAPABILITIES:
+            yield path[:2]
 
 
 def _refused(operation: Operation, known: set[str]) -> set[str]:

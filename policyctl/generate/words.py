@@ -11,6 +11,9 @@ from policyctl.resolve.policy import (
     Bulkhead,
     CircuitBreaker,
     Fallback,
+    Idempotency,
+    Inbound,
+    InboundBudget,
     Operation,
     Retry,
 )
@@ -37,8 +40,30 @@ def summary(operation: Operation) -> Iterator[str]:
         yield f"circuit breaker: {_circuit_breaker(operation.circuit_breaker)}"
     if operation.bulkhead is not None:
         yield f"bulkhead: {_bulkhead(operation.bulkhead)}"
+    if operation.idempotency is not None:
+        yield f"idempotency: {_idempotency(operation.idempotency)}"
     if operation.fallback is not None:
         yield f"fallback: {_fallback(operation.fallback)}"
+
+
+def inbound_summary(block: Inbound) -> Iterator[str]:
+    """What a request to the service goes through, one line for each pattern."""
+    if block.bulkhead is not None:
+        yield f"bulkhead: {_bulkhead(block.bulkhead, 'request')}"
+    if block.budget is not None:
+        yield f"budget: {_inbound_budget(block.budget)}"
+
+
+def _inbound_budget(block: InboundBudget) -> str:
+    parts: list[str] = []
+    if block.header is not None:
+        parts.append(f"what the header {block.header.name} says in {block.header.unit}")
+    if block.default is not None:
+        without = " without it" if parts else ""
+        parts.append(f"{format_duration(block.default)}{without}")
+    if block.max is not None:
+        parts.append(f"at most {format_duration(block.max)}")
+    return ", ".join(parts)
 
 
 def _nature(operation: Operation) -> str:
@@ -123,12 +148,19 @@ def _window(block: CircuitBreaker) -> str:
     return f"in {seconds} and {block.minimum_calls} calls or more"
 
 
-def _bulkhead(block: Bulkhead) -> str:
+def _bulkhead(block: Bulkhead, noun: str = "attempt") -> str:
     waiting = "no waiting"
     if block.max_queue and block.max_wait:
         waiting = f"{block.max_queue} waiting up to {format_duration(block.max_wait)}"
-    attempts = _count(block.max_concurrent, "attempt")
-    return f"{attempts} at once, {waiting}{_MODES[block.mode]}"
+    running = _count(block.max_concurrent, noun)
+    return f"{running} at once, {waiting}{_MODES[block.mode]}"
+
+
+def _idempotency(block: Idempotency) -> str:
+    key = ", ".join(block.key) or (block.key_call or "").replace(":", ".")
+    second = "waits" if block.on_conflict == "wait" else "is refused"
+    kept = f"kept for {format_duration(block.ttl)} in {block.store}"
+    return f"one effect for each {key}, {kept}; a second caller {second}"
 
 
 def _fallback(block: Fallback) -> str:

@@ -16,7 +16,8 @@ from policyctl.generate.format import formatted
 from policyctl.generate.header import Header
 from policyctl.generate.layout import one_line
 from policyctl.generate.options import GenerateOptions
-from policyctl.generate.plan import module_context, package_context
+from policyctl.generate.plan import module_context
+from policyctl.generate.plan_package import package_context
 from policyctl.generate.render import render_module, render_package, render_registry
 
 OPTIONS = GenerateOptions(Path("generated"), package="acme.resilience")

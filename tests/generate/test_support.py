@@ -70,7 +70,11 @@ SETTINGS = {
     "fallback: {call: a.b:c}": ("fallback.call", "fallback", "8:5"),
 }
 SERVICES = {
-    "inbound: {bulkhead: {max_concurrent: 5}}": ("inbound protection", "8:1"),
+    "inbound: {rate_limit: {rate: 5/s}}": ("inbound.rate_limit", "8:11"),
+    "inbound: {bulkhead: {max_concurrent: 5, mode: observe}}": (
+        "inbound.bulkhead.mode",
+        "8:41",
+    ),
     "queues: {work: {store: external, max_size: 5}}": ("a queue", "8:10"),
     "telemetry: {metrics: prometheus}": ("telemetry.metrics", "8:13"),
     "target: my_sdk.client:Client": ("a typed client from target", "8:1"),

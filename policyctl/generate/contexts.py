@@ -1,0 +1,79 @@
+"""What each template gets: finished text, in the order of the file.
+
+Every string is a literal, a name or docstring text already, so templates only print.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyContext:
+    """One policy object.
+
+    Attributes:
+        name: the variable that holds it.
+        arguments: the keyword arguments of its constructor, laid out on lines, each
+            ending with a comma.
+        docstring: the lines below it, with quotes; none without a description.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    docstring: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CalleeContext:
+    """A called service with this caller's own policies for its operations."""
+
+    name: str
+    policies: tuple[PolicyContext, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleContext:
+    """The module of one service.
+
+    Attributes:
+        header: the lines of the comment at the top.
+        docstring: the lines of the module's docstring, with quotes.
+        runtime: the import name of the runtime.
+        imports: the modules of the runtime that are used, sorted.
+        exports: the assignment of ``__all__``.
+        policies: the policies of the service's operations, in the order of the file.
+        inbound: the arguments of the service's protection as a server, laid out;
+            none without an ``inbound`` block.
+        callees: the services that this one calls under settings of its own.
+    """
+
+    header: tuple[str, ...]
+    docstring: tuple[str, ...]
+    runtime: str
+    imports: tuple[str, ...]
+    exports: str
+    policies: tuple[PolicyContext, ...]
+    inbound: tuple[str, ...]
+    callees: tuple[CalleeContext, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackageContext:
+    """``__init__.py`` and ``registry.py``.
+
+    Attributes:
+        header: the lines of the comment at the top.
+        docstring: the lines of the module's docstring, with quotes.
+        runtime: the import name of the runtime.
+        exports: the assignment of ``__all__``.
+        modules: the modules that it makes available, sorted.
+        operations: the assignment of ``policies``, which finds a policy by its name.
+    """
+
+    header: tuple[str, ...]
+    docstring: tuple[str, ...]
+    runtime: str
+    exports: str
+    modules: tuple[str, ...]
+    operations: str
