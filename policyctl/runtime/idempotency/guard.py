@@ -173,6 +173,14 @@ class Guard:
             pause = min(2 * pause, LONGEST_POLL)
         return ticket
 
+    def clear(self) -> None:
+        """Forget every outcome and every call in progress."""
+        self.store.clear()
+
+    def after_fork(self) -> None:
+        """In a child process: calls in progress belong to threads that are not here."""
+        self.store.after_fork()
+
     def _begin(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Ticket, float]:

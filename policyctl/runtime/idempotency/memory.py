@@ -44,6 +44,14 @@ if TYPE_CHECKING:
             """Forget ``wake``."""
             ...
 
+        def clear(self) -> None:
+            """Forget everything, for tests and operators."""
+            ...
+
+        def after_fork(self) -> None:
+            """Forget what belongs to threads that a forked child does not have."""
+            ...
+
 
 class Record:
     """What is known of a key.
@@ -141,6 +149,14 @@ class MemoryStore:
             record = self._records.get(key)
             if record is not None and record.payload and record.expires <= now:
                 del self._records[key]
+
+    def clear(self) -> None:
+        """Forget every outcome; calls in progress lose their key and store nothing."""
+        with self._lock:
+            waiting = [wake for r in self._records.values() for wake in r.wakes]
+            self._records.clear()
+            self._expiries.clear()
+        _call_all(waiting)
 
     def after_fork(self) -> None:
         """In a child process: a fresh lock, and no calls in progress."""

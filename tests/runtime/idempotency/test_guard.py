@@ -481,6 +481,21 @@ async def test_an_error_that_cannot_be_stored_frees_the_key(
     assert await run(guard, api.charge, "k") == "ok"
 
 
+async def test_everything_can_be_forgotten() -> None:
+    """clear() frees keys, wakes who waits, and a call in progress stores nothing."""
+    guard, api = make(), Api("ok")
+    first = guard.enter(api.charge, ("k",), {})
+    waiter = asyncio.create_task(run_async(guard, api.charge, "k"))
+    await asyncio.sleep(0.01)
+    guard.clear()
+    assert await waiter == "ok"
+    first.settle("late", None)
+    assert run_sync(guard, api.charge, "k") == "ok"
+    guard.clear()
+    run_sync(guard, api.charge, "k")
+    assert len(api.entries) == 2
+
+
 @pytest.mark.parametrize("store", ["sqlite", "redis"])
 def test_stores_that_are_not_there_are_refused(store: str) -> None:
     """A setting that is not served raises when the policy is made."""
@@ -494,7 +509,7 @@ def test_a_child_process_starts_without_calls_in_progress() -> None:
     guard, api = make(on_conflict="reject"), Api("ok")
     run_sync(guard, api.charge, "done")
     guard.enter(api.charge, ("k",), {})
-    guard.store.after_fork()  # type: ignore[attr-defined]
+    guard.after_fork()
     assert run_sync(guard, api.charge, "k") == "ok"
     assert run_sync(guard, api.charge, "done") == "ok"
     assert len(api.entries) == 2
