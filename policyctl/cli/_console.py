@@ -46,6 +46,7 @@ class Console:
         self.color = wants_color(out, environment)
         self.error_color = wants_color(err, environment)
         self.closed = out is None
+        self.log: list[tuple[str, str]] | None = None
 
     def write(self, text: str) -> None:
         """Write text for people to standard output.
@@ -53,6 +54,8 @@ class Console:
         Raises:
             OSError: the output could not take it, for example a full disk.
         """
+        if self.log is not None:
+            self.log.append(("out", text))
         if self.out is None or self.closed:
             return
         try:
@@ -66,11 +69,13 @@ class Console:
         Raises:
             OSError: the output could not take it.
         """
+        if self.log is not None:
+            self.log.append(("utf8", text))
         if self.out is None or self.closed:
             return
         binary = getattr(self.out, "buffer", None)
         if binary is None:
-            self.write(text)
+            self.out.write(text)
             return
         try:
             self.out.flush()
@@ -81,6 +86,12 @@ class Console:
 
     def write_error(self, text: str) -> None:
         """Write to standard error; nothing can be done if that fails."""
+        if self.log is not None:
+            self.log.append(("err", text))
+        self.draw(text)
+
+    def draw(self, text: str) -> None:
+        """Write to standard error what belongs to this run alone, such as progress."""
         if self.err is None:
             return
         try:
@@ -122,6 +133,16 @@ class Console:
             self.flush()
         except (OSError, ValueError):
             self.abandon()
+
+    def replay(self, outputs: list[tuple[str, str]]) -> None:
+        """Write what an earlier run wrote.
+
+        Raises:
+            OSError: the output could not take it.
+        """
+        write = {"out": self.write, "utf8": self.write_utf8, "err": self.write_error}
+        for kind, text in outputs:
+            write[kind](text)
 
     def abandon(self) -> None:
         """Send what is still buffered nowhere: the reader has gone."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from policyctl import config, reports
-from policyctl.cli import _exit, _session
+from policyctl.cli import _exit, _recording, _session
 from policyctl.cli._console import Console
 from policyctl.cli._errors import UsageError
 from policyctl.cli._inputs import matches, nothing
@@ -101,6 +101,7 @@ def run(request: Request, *, dry: bool) -> Outcome:
     if comparison.conflicts:
         return _stopped(outcome, session, comparison.conflicts)
     if dry:
+        _recording.note(session, options.output)
         return outcome
     try:
         return replace(outcome, written=write(built, comparison, options))

@@ -45,6 +45,7 @@ class Gathered:
         partial: whether single files were asked for, rather than folders.
         findings: paths that could not be read.
         roots: the files and folders that were asked for.
+        folders: every folder that was searched.
     """
 
     files: tuple[File, ...]
@@ -52,6 +53,7 @@ class Gathered:
     partial: bool
     findings: tuple[Diagnostic, ...]
     roots: tuple[Path, ...]
+    folders: tuple[Path, ...] = ()
 
 
 def gather(
@@ -69,13 +71,16 @@ def gather(
     configured = [_from_root(config, name) for name in config.policies]
     arguments = list(paths) or configured
     skip = _skipper(config)
+    folders: list[Path] = []
     asked = expand(arguments, skip=skip, stdin_name=stdin_filename or STDIN_NAME)
+    folders += asked.folders
     findings = [_advised(d, paths) for d in asked.diagnostics]
     files = [_read(file, True, stdin_filename, findings) for file in asked.files]
     partial = bool(paths) and not any(os.path.isdir(item) for item in arguments)
     if paths and _any_inside(files, arguments, configured):
         known = {_identity(file.path) for file in files if file and file.path}
         rest = expand(configured, skip=skip)
+        folders += rest.folders
         files += [
             _read(file, whole and not partial, None, findings)
             for file in rest.files
@@ -90,6 +95,7 @@ def gather(
         partial,
         tuple(findings),
         tuple(Path(item).absolute() for item in arguments if item != "-"),
+        tuple(folders),
     )
 
 

@@ -51,13 +51,13 @@ class Progress:
     def show(self, seconds: float) -> None:
         """Write the line over the one before."""
         text = f"{self._what} ... {seconds:.0f} s"
-        self._console.write_error("\r" + text.ljust(self._shown))
+        self._console.draw("\r" + text.ljust(self._shown))
         self._shown = len(text)
 
     def wipe(self) -> None:
         """Remove the line."""
         if self._shown:
-            self._console.write_error("\r" + " " * self._shown + "\r")
+            self._console.draw("\r" + " " * self._shown + "\r")
             self._shown = 0
 
     def _run(self) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
-from policyctl.cli import _errors
+from policyctl.cli import _cache
 from policyctl.cli._console import Console, open_console
-from policyctl.cli._exit import FAILED, INTERRUPTED
+
+CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
+"""The exit codes of ``_exit.py``, which is loaded only when a command runs."""
 
 _DISTRIBUTIONS = {
     "black": "black",
@@ -27,13 +29,36 @@ def run(arguments: list[str]) -> int:
     """
     console = open_console()
     try:
-        code = _invoke(arguments)
+        code = _answer(console, arguments)
         console.flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as error:
         code = _fail(console, error)
     console.close()
+    return code
+
+
+def _answer(console: Console, arguments: list[str]) -> int:
+    """The exit code of a command, from the cache where nothing has changed."""
+    if not _cache.applies(arguments):
+        return _invoke(arguments)
+    key = _cache.key_of(arguments, console.color, console.error_color)
+    known = _cache.find(key)
+    if known is not None:
+        console.replay(known[1])
+        return known[0]
+    from policyctl.cli import _recording
+
+    recording = _recording.begin()
+    console.log = []
+    try:
+        code = _invoke(arguments)
+        if recording.root is not None and code in (CLEAN, FINDINGS):
+            _cache.store(recording.root, key, code, console.log, recording.dependencies)
+    finally:
+        console.log = None
+        _recording.end()
     return code
 
 
@@ -58,6 +83,8 @@ def _fail(console: Console, error: Exception) -> int:
                 "pip install 'policyctl[cli]'",
             )
             return FAILED
+    from policyctl.cli import _errors
+
     report = _errors.findings_of(error)
     if report is None:
         console.error(*_errors.describe(error))

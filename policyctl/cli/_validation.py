@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from policyctl import config
-from policyctl.cli import _baseline, _exit, _lint, _session
+from policyctl.cli import _baseline, _exit, _lint, _recording, _session
 from policyctl.cli._inputs import nothing
 from policyctl.config import Config, ConfigError
 from policyctl.diagnostics import Diagnostic, Severity, has_errors
@@ -82,6 +83,7 @@ def report(run: Run) -> Report:
     findings = [*filtered.findings, *filtered.stale]
     if not session.project.documents and not has_errors(findings):
         findings.append(nothing(session.asked, "there is no policy"))
+    _recording.note(session, *_files_of(run))
     sources = session.sources(findings)
     if filtered.stale and run.known is not None:
         sources[run.known.baseline.source.path] = run.known.baseline.source
@@ -93,6 +95,19 @@ def report(run: Run) -> Report:
         baselined=filtered.baselined,
         fail_on=run.fail_on,
     )
+
+
+def _files_of(run: Run) -> list[Path]:
+    """What the outcome depends on beside policies and configuration."""
+    found = [] if run.known is None else [run.known.path]
+    if run.config.rules is not None:
+        found.append(run.config.root / run.config.rules)
+    found += [
+        Path(file)
+        for rule in run.settings.extra
+        if (file := getattr(sys.modules.get(rule.__module__), "__file__", None))
+    ]
+    return found
 
 
 def _filtered(run: Run, found: tuple[Diagnostic, ...], coverage: Coverage) -> Filtered:

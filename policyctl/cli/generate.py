@@ -48,6 +48,12 @@ def command(
         str | None,
         typer.Option(metavar="NAME", help="Apply the overlay of this environment."),
     ] = None,
+    no_cache: Annotated[
+        bool,
+        typer.Option(
+            "--no-cache", help="With --check or --diff: look at everything anew."
+        ),
+    ] = False,
 ) -> int:
     """Generate the typed Python package of the policies.
 

@@ -91,6 +91,10 @@ def command(
             "--diff", help="Write nothing; print what --fix would change as a patch."
         ),
     ] = False,
+    no_cache: Annotated[
+        bool,
+        typer.Option("--no-cache", help="Neither use nor keep the outcome of a run."),
+    ] = False,
     statistics: Annotated[
         bool,
         typer.Option("--statistics", help="Count the findings of each rule instead."),

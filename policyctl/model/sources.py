@@ -11,6 +11,9 @@ from pathlib import Path
 
 _LARGEST = 2_000_000
 
+consulted: set[str] = set()
+"""Folders that were searched and files that were found, for those who keep answers."""
+
 
 class Found(Enum):
     """How far a module could be found."""
@@ -61,6 +64,7 @@ def find_source(module: str, places: Sequence[str]) -> SourceFile | Found:
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return Found.OPAQUE
     file = Path(spec.origin)
+    consulted.add(spec.origin)
     try:
         if file.stat().st_size > _LARGEST:
             return Found.OPAQUE
@@ -86,6 +90,7 @@ def _find_spec(name: str, path: Sequence[str]) -> ModuleSpec | None:
     The last part of a module's name is enough to find it, and a full name would make
     the finder look for the parent among the imported modules.
     """
+    consulted.update(path)
     try:
         return PathFinder.find_spec(name, path)
     except (ImportError, OSError, ValueError, KeyError):

@@ -38,10 +38,14 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The files that arguments stand for, each once, and what was wrong with them."""
+    """The files that arguments stand for, each once, and what was wrong with them.
+
+    ``folders`` are those that were searched.
+    """
 
     files: tuple[InputFile, ...]
     diagnostics: tuple[Diagnostic, ...]
+    folders: tuple[Path, ...] = ()
 
 
 def is_hidden(path: Path) -> bool:
@@ -151,6 +155,7 @@ class _Expansion:
         self._max_files = max_files
         self._files: dict[object, InputFile] = {}
         self._findings: list[Diagnostic] = []
+        self._folders: list[Path] = []
 
     def run(self, arguments: Sequence[str]) -> Inputs:
         for argument in arguments:
@@ -161,7 +166,9 @@ class _Expansion:
                 message = f"there are more than {self._max_files:,} YAML files"
                 self._report("CF205", shown, message, "name a smaller folder")
                 break
-        return Inputs(tuple(self._files.values()), tuple(self._findings))
+        return Inputs(
+            tuple(self._files.values()), tuple(self._findings), tuple(self._folders)
+        )
 
     def _argument(self, argument: str) -> None:
         if argument == STDIN:
@@ -212,6 +219,7 @@ class _Expansion:
     def _children(
         self, folder: Path, above: frozenset[tuple[int, int]]
     ) -> Iterator[tuple[Path, os.stat_result, frozenset[tuple[int, int]]]]:
+        self._folders.append(folder)
         try:
             names = sorted(os.listdir(folder))
         except OSError as error:

@@ -31,7 +31,9 @@ def files(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != ".gitkeep"
+        if path.is_file()
+        and path.name != ".gitkeep"
+        and ".policyctl-cache" not in path.parts
     }
 
 

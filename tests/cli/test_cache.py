@@ -1,0 +1,336 @@
+"""The cache of runs: it never changes what is printed, and notices every change."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from policyctl.cli import _app, _cache
+from policyctl.cli.main import run
+from policyctl.model import lookups
+
+FOLDER = ".policyctl-cache"
+
+
+@pytest.fixture
+def project(write: Callable[[str, str], Path], texts: object) -> Path:
+    """A folder with a configuration, a preset and a policy that uses it."""
+    write("policyctl.toml", 'policies = ["policies"]\n')
+    write(
+        "policies/presets/calm.yaml",
+        "version: 1\npreset: calm\ndefaults:\n  attempt_timeout: 1s\n",
+    )
+    clean = str(texts.warning).replace("    attempt_timeout: 1s\n", "")
+    path = write(
+        "policies/quotes.yaml", clean.replace("owner:", "extends: [calm]\nowner:")
+    )
+    return path.parents[1]
+
+
+@pytest.fixture
+def works(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The command lines that were worked on rather than answered from the cache."""
+    seen: list[list[str]] = []
+    original = _app.invoke
+
+    def counted(arguments: list[str]) -> int:
+        seen.append(arguments)
+        return original(arguments)
+
+    monkeypatch.setattr(_app, "invoke", counted)
+    return seen
+
+
+def entries(root: Path) -> list[Path]:
+    """The stored runs."""
+    return sorted((root / FOLDER).glob("*.run"))
+
+
+Runs = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def go(run_cli: Callable[..., object]) -> Runs:
+    """A function that runs the command line and returns code, output and errors."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        done = run_cli(*arguments)
+        return (
+            int(done.code),
+            str(done.out),
+            str(done.err),
+        )
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("validate",),
+        ("validate", "--format", "json"),
+        ("validate", "policies/quotes.yaml", "--fail-on", "warning"),
+        ("validate", "--statistics"),
+        ("generate", "--check"),
+        ("generate", "--diff"),
+    ],
+)
+def test_a_second_run_says_the_same_without_working(
+    project: Path, go: Runs, works: list[list[str]], arguments: tuple[str, ...]
+) -> None:
+    """Output, errors and exit code are those of the first run, and nothing is done."""
+    first = go(*arguments)
+    assert len(entries(project)) == 1
+    assert go(*arguments) == first
+    assert len(works) == 1
+
+
+def touch_policy(root: Path) -> None:
+    """Change one number and nothing else, keeping size and modification time."""
+    path = root / "policies" / "quotes.yaml"
+    before = path.stat()
+    path.write_text(
+        path.read_text("utf-8").replace("max_attempts: 4", "max_attempts: 5")
+    )
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def touch_preset(root: Path) -> None:
+    """Change the preset."""
+    path = root / "policies" / "presets" / "calm.yaml"
+    path.write_text(path.read_text("utf-8").replace("1s", "2s"))
+
+
+def touch_config(root: Path) -> None:
+    """Change the configuration."""
+    (root / "policyctl.toml").write_text(
+        'policies = ["policies"]\nignore = ["RT001"]\n'
+    )
+
+
+def add_nearer_config(root: Path) -> None:
+    """A pyproject.toml does not hide policyctl.toml, but might have."""
+    (root / "pyproject.toml").write_text("[tool.policyctl]\n")
+
+
+def add_policy(root: Path) -> None:
+    """Add a file to a folder that was searched."""
+    text = (root / "policies" / "quotes.yaml").read_text("utf-8")
+    (root / "policies" / "more.yaml").write_text(text.replace("quotes_api", "more_api"))
+
+
+def remove_policy(root: Path) -> None:
+    """Remove the only policy."""
+    (root / "policies" / "quotes.yaml").unlink()
+
+
+def rename_policy(root: Path) -> None:
+    """Give the policy another name, which findings show."""
+    folder = root / "policies"
+    (folder / "quotes.yaml").rename(folder / "other.yaml")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        touch_policy,
+        touch_preset,
+        touch_config,
+        add_nearer_config,
+        add_policy,
+        remove_policy,
+        rename_policy,
+    ],
+)
+def test_every_change_is_noticed(
+    project: Path, go: Runs, works: list[list[str]], change: Callable[[Path], None]
+) -> None:
+    """After a change the command works again, and says what a run without cache says."""
+    go("validate")
+    change(project)
+    again = go("validate")
+    assert len(works) == 2
+    assert again == go("validate", "--no-cache")
+
+
+def test_an_untouched_copy_of_a_file_does_not_count_as_a_change(
+    project: Path, go: Runs, works: list[list[str]]
+) -> None:
+    """Where the status differs and the content does not, the entry stays in use."""
+    first = go("validate")
+    path = project / "policies" / "quotes.yaml"
+    data = path.read_bytes()
+    path.unlink()
+    path.write_bytes(data)
+    assert go("validate") == first
+    assert len(works) == 1
+
+
+def test_statuses_are_trusted_once_they_are_old_enough(
+    project: Path, go: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry made of young files is refreshed, and then read without any digest."""
+    go("validate")
+    monkeypatch.setattr(_cache, "_GRAIN", -(10**18))
+    go("validate")
+    monkeypatch.setattr(_cache, "_digest", lambda *_: pytest.fail("read a file"))
+    assert go("validate")[0] == 0
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0", b"00000000\0policyctl run 1", None])
+def test_damaged_entries_are_passed_over(
+    project: Path, go: Runs, works: list[list[str]], damage: bytes | None
+) -> None:
+    """Whatever stands in an entry, the run works and mends it."""
+    first = go("validate")
+    (entry,) = entries(project)
+    data = bytearray(entry.read_bytes())
+    data[len(data) // 2] ^= 1
+    entry.write_bytes(bytes(data) if damage is None else damage)
+    assert go("validate") == first
+    assert len(works) == 2
+    assert go("validate") == first
+    assert len(works) == 2
+
+
+def test_the_folder_hides_from_git_and_from_policyctl(project: Path, go: Runs) -> None:
+    """The folder ignores itself, and is not searched for policies."""
+    go("validate", ".")
+    assert (project / FOLDER / ".gitignore").read_text("utf-8").splitlines()[-1] == "*"
+    shutil.copy(project / "policies" / "quotes.yaml", project / FOLDER / "copy.yaml")
+    assert "2 files, 1 service" in go("validate", ".", "--no-cache")[1]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("validate", "--no-cache"), ("validate", "--fix"), ("generate",)]
+)
+def test_some_runs_leave_no_entry(
+    project: Path, go: Runs, arguments: tuple[str, ...]
+) -> None:
+    """Runs that write, or that are told not to, are not kept."""
+    go(*arguments)
+    assert entries(project) == []
+
+
+def test_failures_are_not_kept(project: Path, go: Runs) -> None:
+    """A run that could not do its job is worked on again."""
+    (project / "policyctl.toml").write_text("nonsense = 1\n")
+    assert go("validate")[0] == 2
+    assert entries(project) == []
+
+
+def test_the_variable_switches_it_off(
+    project: Path, go: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """POLICYCTL_NO_CACHE keeps the folder from being made."""
+    monkeypatch.setenv("POLICYCTL_NO_CACHE", "1")
+    go("validate")
+    assert not (project / FOLDER).exists()
+
+
+def test_a_suppression_with_a_last_day_holds_for_the_day(
+    project: Path, go: Runs, works: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where expiry matters the entry is of one day, elsewhere it is of any."""
+    path = project / "policies" / "quotes.yaml"
+    go("validate")
+    monkeypatch.setattr(_cache.time, "strftime", lambda _: "2031-01-01")
+    go("validate")
+    assert len(works) == 1
+    path.write_text(
+        path.read_text("utf-8") + "# policyctl: ignore[RT001] until=2030-01-01\n"
+    )
+    go("validate")
+    monkeypatch.setattr(_cache.time, "strftime", lambda _: "2031-01-02")
+    go("validate")
+    assert len(works) == 3
+
+
+def test_generated_files_count(project: Path, go: Runs, works: list[list[str]]) -> None:
+    """generate --check sees an edit of its output, and a file that is gone."""
+    assert go("generate")[0] == 0
+    assert go("generate", "--check")[0] == 0
+    module = project / "generated" / "quotes_api.py"
+    module.write_text(module.read_text("utf-8") + "# edited\n")
+    assert go("generate", "--check")[0] == 1
+    module.unlink()
+    assert go("generate", "--check")[0] == 1
+    assert len(works) == 4
+
+
+def test_runs_at_the_same_time_agree(project: Path, go: Runs) -> None:
+    """Parallel writers leave one whole entry and nothing else."""
+    first = go("validate")
+    (entry,) = entries(project)
+    data = entry.read_bytes()
+    fields = data.partition(b"\0")[2].decode().split("\0")
+    threads = [
+        threading.Thread(target=_cache._write, args=(str(entry), fields))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert entry.read_bytes() == data
+    assert sorted(p.name for p in (project / FOLDER).iterdir()) == [
+        ".gitignore",
+        entry.name,
+    ]
+    assert go("validate") == first
+
+
+def test_old_entries_go(
+    project: Path, go: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder keeps a bounded number of entries."""
+    monkeypatch.setattr(_cache, "MOST_ENTRIES", 2)
+    for rule in ("RT001", "RT002", "RT003", "RT004"):
+        go("validate", "--select", rule)
+    assert len(entries(project)) == 2
+
+
+def test_an_unwritable_place_does_not_matter(
+    project: Path, monkeypatch: pytest.MonkeyPatch, go: Runs
+) -> None:
+    """Where the folder cannot be made the run is as good as any."""
+    (project / FOLDER).write_text("in the way")
+    assert go("validate")[0] == 0
+
+
+def test_color_is_part_of_the_run(
+    project: Path, go: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coloured run does not answer one without colour."""
+    plain = go("validate")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in go("validate")[1]
+    monkeypatch.delenv("FORCE_COLOR")
+    assert go("validate") == plain
+
+
+def test_python_sources_that_were_looked_up_count(
+    project: Path, go: Runs, works: list[list[str]]
+) -> None:
+    """A class that a policy names and that appears or goes changes the answer."""
+    path = project / "policies" / "quotes.yaml"
+    text = path.read_text("utf-8")
+    path.write_text(text + "target: shop_client:Client\n")
+    codes: list[int] = []
+    for source in (None, "class Client:\n    pass\n", "class Other:\n    pass\n"):
+        if source is not None:
+            (project / "shop_client.py").write_text(source)
+        lookups._lookup.cache_clear()
+        codes.append(go("validate")[0])
+    assert codes == [0, 0, 1]
+    assert len(works) == 3
+
+
+def test_run_is_used(run_cli: Callable[..., object]) -> None:
+    """The entry point of the command is the one that asks the cache."""
+    assert run(["validate", "--help"]) == 0
