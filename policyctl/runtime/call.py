@@ -96,7 +96,7 @@ class Call:
         if ticket.replayed:
             self.result, self.error = ticket.result, ticket.error
             return True
-        self.kwargs = ticket.arguments(self.kwargs)
+        self.args, self.kwargs = ticket.arguments(self.fn, self.args, self.kwargs)
         return False
 
     def new_attempt(self) -> Attempt:

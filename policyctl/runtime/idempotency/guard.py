@@ -52,12 +52,22 @@ class Ticket:
         self.result: Any = None
         self.error: Exception | None = None
 
-    def arguments(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """``kwargs`` with the key where the policy forwards it as an argument."""
+    def arguments(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments with the key where the policy forwards it as an argument.
+
+        A key that the caller passes itself stays.
+        """
         name = self._guard.argument
         if self.key is None or name is None or kwargs.get(name) is not None:
-            return kwargs
-        return {**kwargs, name: self.key.forwarded}
+            return args, kwargs
+        index = self._guard.position_of(fn, name)
+        if index is None or index >= len(args):
+            return args, {**kwargs, name: self.key.forwarded}
+        if args[index] is not None:
+            return args, kwargs
+        return (*args[:index], self.key.forwarded, *args[index + 1 :]), kwargs
 
     def open(self) -> None:
         """Publish the key to clients that forward it; ``settle`` takes it back."""
@@ -172,6 +182,10 @@ class Guard:
             await _wait_in_task(self.store, ticket, deadline, pause)
             pause = min(2 * pause, LONGEST_POLL)
         return ticket
+
+    def position_of(self, fn: Callable[..., Any], name: str) -> int | None:
+        """Where ``fn`` takes ``name`` by position; None if it does not."""
+        return self._keys.position_of(fn, name)
 
     def clear(self) -> None:
         """Forget every outcome and every call in progress."""

@@ -94,8 +94,10 @@ class KeyMaker:
     ) -> dict[str, Any]:
         """All arguments by parameter, defaults included, ``**kwargs`` spread out."""
         found = self._signature(fn)
-        if self._ignored in found.parameters and self._ignored not in kwargs:
-            kwargs = {**kwargs, str(self._ignored): None}
+        if self._ignored is not None and self._ignored in found.parameters:
+            given = found.bind_partial(*args, **kwargs).arguments
+            if self._ignored not in given:
+                kwargs = {**kwargs, self._ignored: None}
         bound = found.bind(*args, **kwargs)
         bound.apply_defaults()
         arguments: dict[str, Any] = {}
@@ -105,6 +107,16 @@ class KeyMaker:
             else:
                 arguments[name] = value
         return arguments
+
+    def position_of(self, fn: Callable[..., Any], name: str) -> int | None:
+        """Where ``fn`` takes ``name`` by position; None if it does not."""
+        names = [
+            parameter.name
+            for parameter in self._signature(fn).parameters.values()
+            if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
+            or parameter.kind is Parameter.POSITIONAL_ONLY
+        ]
+        return names.index(name) if name in names else None
 
     def _signature(self, fn: Callable[..., Any]) -> Signature:
         bound_to = getattr(fn, "__self__", None)

@@ -51,7 +51,8 @@ async def run_async(guard: Guard, fn: Any, *args: Any, **kwargs: Any) -> Any:
         return ticket.result
     ticket.open()
     try:
-        result = fn(*args, **ticket.arguments(kwargs))
+        args, kwargs = ticket.arguments(fn, args, kwargs)
+        result = fn(*args, **kwargs)
         if hasattr(result, "__await__"):
             result = await result
     except BaseException as error:
@@ -70,7 +71,8 @@ def run_sync(guard: Guard, fn: Any, *args: Any, **kwargs: Any) -> Any:
         return ticket.result
     ticket.open()
     try:
-        result = fn(*args, **ticket.arguments(kwargs))
+        args, kwargs = ticket.arguments(fn, args, kwargs)
+        result = fn(*args, **kwargs)
     except BaseException as error:
         ticket.settle(None, error)
         raise
@@ -401,6 +403,9 @@ async def test_the_key_is_forwarded_as_an_argument(run: Run) -> None:
     assert api.entries == ["order-17", "mine"]
     await run(guard, api.charge, "order-18")
     assert len(api.entries) == 2
+    await run(guard, api.charge, "order-19", 1, None)
+    await run(guard, api.charge, "order-20", 1, "mine")
+    assert api.entries[2:] == ["order-19", "mine"]
 
 
 async def test_a_key_of_several_values_is_forwarded_as_a_digest(run: Run) -> None:
