@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from examples.demo.timeline import OUTAGE, Summary, Transitions, run
-from examples.demo.worlds import Call, World, hand_written
+from examples.demo.worlds import RATE, Call, World, hand_written
 from policyctl.runtime import events
 from policyctl.runtime.errors import CircuitOpenError
 from policyctl.runtime.policy import Policy
@@ -163,7 +163,9 @@ def main() -> None:
     title(
         "5. The same outage with hand-written retries and with the generated policies"
     )
-    print("30 calls/s; the server can serve 60/s. It answers 503 from second")
+    print(
+        f"{RATE} calls/s; the server can serve {2 * RATE}/s. It answers 503 from second"
+    )
     print(f"{down}, hangs from second {hang}, and is healthy again from second {up}.")
     print("Overrides for this run:", *(f"{k}={v}" for k, v in TEN_TIMES_FASTER.items()))
     print()

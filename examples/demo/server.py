@@ -19,7 +19,7 @@ import time
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-SLOTS = 3
+SLOTS = 2
 SERVICE_TIME = 0.05
 HANG_LIMIT = 2.0
 

@@ -64,16 +64,22 @@ class Recorder:
     def summary(self) -> Summary:
         """Requests sent while the server was down, and how long it took to recover.
 
-        Recovered is the first second after the outage from which on every second
-        has more successes than lost calls.
+        Recovered is the first second after the outage in which nine of ten calls
+        succeed, if nine of ten do from there to the end of the run as well.
         """
         first, end = OUTAGE[0][0], OUTAGE[-1][0]
-        good = [row.ok > row.lost for row in self.rows]
-        recovered: int | None = None
-        for second in range(len(good) - 1, end - 1, -1):
-            if not good[second]:
-                break
-            recovered = second
+
+        def good(rows: list[Second]) -> bool:
+            return sum(row.ok for row in rows) >= 0.9 * RATE * len(rows)
+
+        recovered = next(
+            (
+                second
+                for second in range(end, len(self.rows))
+                if good(self.rows[second : second + 1]) and good(self.rows[second:])
+            ),
+            None,
+        )
         return Summary(
             sum(row.sent for row in self.rows[first:end]),
             sum(row.ok for row in self.rows),

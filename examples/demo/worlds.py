@@ -17,8 +17,8 @@ import httpx
 
 Call = Callable[[str], Awaitable[str]]
 
-RATE = 30
-"""Calls per second in each world; the server can serve 60."""
+RATE = 20
+"""Calls per second in each world; the server can serve 40."""
 
 
 @dataclass
