@@ -12,6 +12,7 @@ from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.load import (
     budgeted_amplification,
     hedge_amplification,
+    origin_rate,
     sustained_ratio,
 )
 from policyctl.lint.traffic import Load
@@ -56,7 +57,7 @@ class Demand:
     """What reaches one service.
 
     Attributes:
-        first: first tries/s of all operations whose rate is known.
+        first: first tries/s of all operations whose rate is known, past a cache in front.
         attempts: attempts/s that these become when everything fails.
         missing: facts without which the two are too low.
     """
@@ -75,7 +76,8 @@ def demand(service: Service, context: Context) -> Demand:
     """The demand on a service: its operations, and callers with an override."""
     first, attempts = 0.0, 0.0
     missing: list[str] = []
-    layers = layer_attempts(service)
+    layers, cache = layer_attempts(service), service.facts.cache
+    hits = 0.0 if cache is None or cache.hit_ratio is None else cache.hit_ratio
     for operation in service.operations.values():
         load = context.traffic.of_operation(operation)
         if load.rate is None:
@@ -89,8 +91,8 @@ def demand(service: Service, context: Context) -> Demand:
             own = context.traffic.of_edge(edge)
             if own.rate is not None:
                 total += own.rate * (amplification(edge.call.policy, own) - factor)
-        first += load.rate
-        attempts += total * layers
+        first += origin_rate(load.rate, hits)
+        attempts += origin_rate(total * layers, hits)
     return Demand(first, attempts, tuple(missing))
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from policyctl.lint import graph, place
 from policyctl.lint.graph import CallGraph, Edge
 from policyctl.lint.place import Place
 from policyctl.lint.traffic import Load, Traffic
 from policyctl.resolve.policy import Operation, Project, Queue, Service
+
+if TYPE_CHECKING:
+    from policyctl.lint.paths import RetryPaths
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,20 @@ class Context:
     def traffic(self) -> Traffic:
         """Rates and callers."""
         return Traffic(self.project, self.graph)
+
+    @cached_property
+    def retry_paths(self) -> RetryPaths:
+        """Paths with the largest products of attempts."""
+        from policyctl.lint.paths import RetryPaths
+
+        return RetryPaths(self)
+
+    @cached_property
+    def worst_loads(self) -> dict[str, float]:
+        """Attempts/s that reach each node when everything fails (a lower bound)."""
+        from policyctl.lint.paths import worst_loads
+
+        return worst_loads(self, self.retry_paths)
 
     @cached_property
     def sites(self) -> tuple[Site, ...]:

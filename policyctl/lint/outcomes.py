@@ -120,3 +120,14 @@ def has_jitter(backoff: Backoff) -> bool:
     """Whether delays differ between clients."""
     jitter = backoff.jitter
     return jitter.kind != "none" and not (jitter.kind == "ratio" and jitter.ratio == 0)
+
+
+def overlap(
+    one: tuple[str, ...], other: tuple[str, ...], never: tuple[str, ...] = ()
+) -> bool:
+    """Whether two status lists share a status that ``never`` does not take out."""
+    codes = [code for code in range(100, 600) if covered([code], one)]
+    names = [status for status in one if parse_status(status).kind != "http"]
+    if covered(codes, other, never):
+        return True
+    return bool(set(names) & set(other) - set(never))

@@ -33,8 +33,10 @@ def policy(sizes: list[int], workers: str = "workers: 100", more: str = "") -> s
         ([99], None),
         (
             [100],
-            ("the bulkhead of price_api.op0 has 100 slots and shop has 100 workers: "
-            "it isolates nothing"),
+            (
+                "the bulkhead of price_api.op0 has 100 slots and shop has 100 workers: "
+                "it isolates nothing"
+            ),
         ),
     ],
 )
@@ -83,8 +85,10 @@ def test_fleet_against_the_callee(callers: int, inbound: str, count: int) -> Non
     )
     found = lint_yaml(text, "BH003")
     assert [d.message for d in found] == [
-        ("11 processes x 20 slots = 220 calls, more than the 200 workers of payment_api, "
-        "which has no inbound limit")
+        (
+            "11 processes x 20 slots = 220 calls, more than the 200 workers of payment_api, "
+            "which has no inbound limit"
+        )
     ] * count
     if found:
         assert found[0].help == (

@@ -23,8 +23,10 @@ def policy(pool: str, bulkhead: str = "bulkhead: {max_concurrent: 64}") -> str:
         ("pool: {max: 64, acquire_timeout: 100ms}", None),
         (
             "pool: {max: 63, acquire_timeout: 100ms}",
-            ("pool of 63 connections < bulkhead of 64 slots: 1 calls that have a slot wait "
-            "for a connection (calls to price_db.query)"),
+            (
+                "pool of 63 connections < bulkhead of 64 slots: 1 calls that have a slot wait "
+                "for a connection (calls to price_db.query)"
+            ),
         ),
         (
             "pool: {max: 64}",
@@ -32,8 +34,10 @@ def policy(pool: str, bulkhead: str = "bulkhead: {max_concurrent: 64}") -> str:
         ),
         (
             "pool: {max: 64, acquire_timeout: 101ms}",
-            ("acquire_timeout 101ms > 20% of attempt_timeout 500ms "
-            "(calls to price_db.query)"),
+            (
+                "acquire_timeout 101ms > 20% of attempt_timeout 500ms "
+                "(calls to price_db.query)"
+            ),
         ),
         ("workers: 4", None),
     ],

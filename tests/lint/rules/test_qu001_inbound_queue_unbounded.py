@@ -23,9 +23,13 @@ def policy(inbound: str, facts: str = "") -> str:
     ],
 )
 def test_limits(inbound: str, severity: Severity | None) -> None:
-    """Only a bulkhead that enforces bounds the queue."""
-    found = lint_yaml(policy(inbound), "QU001")
+    """Only a bulkhead that enforces bounds the queue; unknown workers are milder."""
+    found = lint_yaml(policy(inbound, "facts: {workers: 16}\n"), "QU001")
     assert [d.severity for d in found] == ([] if severity is None else [severity])
+    unknown = lint_yaml(policy(inbound), "QU001")
+    assert [d.severity for d in unknown] == (
+        [] if severity is None else [Severity.WARNING]
+    )
 
 
 def test_help_takes_the_workers() -> None:

@@ -1,0 +1,125 @@
+"""Retries along paths of the call graph: products of attempts, and what they add up to.
+
+An edge multiplies what lies behind it only if its retries follow failures in which the
+callee was reached (a timeout, a 5xx answer); one that retries refused connections alone
+does not. Edges inside a cycle are left out, since their product has no bound (GR006).
+All of it is one pass over the graph, callers first, in logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from policyctl.lint import outcomes
+from policyctl.lint.amplify import amplification, layer_attempts
+from policyctl.lint.context import Context
+from policyctl.lint.graph import Edge
+
+MANY = 2
+"""From this many retrying edges on, paths are no longer told apart by their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The path with the largest product to a node: its last edge and what came before.
+
+    ``weight`` is the logarithm of the product of attempts.
+    """
+
+    weight: float
+    edge: Edge | None = None
+    before: Way | None = None
+
+    def edges(self) -> list[Edge]:
+        """The edges of the path, first to last."""
+        found: list[Edge] = []
+        way: Way | None = self
+        while way is not None and way.edge is not None:
+            found.append(way.edge)
+            way = way.before
+        return found[::-1]
+
+
+START = Way(0.0)
+
+
+class RetryPaths:
+    """For each node, the path with the largest product of attempts.
+
+    Attributes:
+        through: node to ways, by number of retrying edges (0, 1, 2 or more), whose every
+            edge multiplies what lies behind the node.
+        ending: node to the way with at least two retrying edges, the last one counted in
+            full.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.through: dict[str, dict[int, Way]] = {}
+        self.ending: dict[str, Way] = {}
+        looping = context.graph.on_cycle()
+        for node in context.graph.callers_first():
+            ways = self.through.setdefault(node, {0: START})
+            for edge in context.graph.outgoing.get(node, ()):
+                if node in looping and edge.callee in looping:
+                    continue
+                self._extend(ways, edge)
+
+    def factor(self, edge: Edge) -> float:
+        """Attempts that arrive for each call of an edge, layers included."""
+        if edge.policy is None:
+            return 1.0
+        callee = self._context.project.services[edge.policy.service]
+        load = self._context.traffic.of_edge(edge)
+        return amplification(edge.policy, load) * layer_attempts(callee)
+
+    def _extend(self, ways: dict[int, Way], edge: Edge) -> None:
+        full = self.factor(edge)
+        passed = full if _repeats_work(edge) else 1.0
+        targets = self.through.setdefault(edge.callee, {0: START})
+        for count, way in list(ways.items()):
+            more = min(MANY, count + (passed > 1))
+            _keep(targets, more, Way(way.weight + _log(passed), edge, way))
+            if min(MANY, count + (full > 1)) == MANY:
+                whole = Way(way.weight + _log(full), edge, way)
+                best = self.ending.get(edge.callee)
+                if best is None or whole.weight > best.weight:
+                    self.ending[edge.callee] = whole
+
+
+def _repeats_work(edge: Edge) -> bool:
+    """Whether failures behind the callee make the caller try again."""
+    if edge.policy is None:
+        return True
+    retry = edge.policy.retry
+    return retry is None or bool(outcomes.repeats_possible_successes(retry))
+
+
+def _keep(ways: dict[int, Way], count: int, way: Way) -> None:
+    """Keep the heaviest way; one without retries counts only as a start."""
+    best = ways.get(count)
+    if count and (best is None or way.weight > best.weight):
+        ways[count] = way
+
+
+def _log(factor: float) -> float:
+    return math.inf if math.isinf(factor) else math.log(factor)
+
+
+def worst_loads(context: Context, paths: RetryPaths) -> dict[str, float]:
+    """Attempts/s that reach each node when everything fails, as far as rates are known.
+
+    ``R(d) = sum of R(s) x calls x A``; a lower bound where a rate is missing.
+    """
+    loads: dict[str, float] = {}
+    looping = context.graph.on_cycle()
+    for node in context.graph.callers_first():
+        stated = context.traffic.rate(node) or 0.0
+        load = max(loads.get(node, 0.0), stated)
+        loads[node] = load
+        for edge in context.graph.outgoing.get(node, ()):
+            if not (node in looping and edge.callee in looping) and load:
+                arriving = load * edge.per_request * paths.factor(edge)
+                loads[edge.callee] = loads.get(edge.callee, 0.0) + arriving
+    return loads

@@ -1,0 +1,181 @@
+"""GR001: retries of several layers that multiply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import ClassVar
+
+from policyctl.diagnostics import Diagnostic, Related, Severity
+from policyctl.lint import setting, show
+from policyctl.lint.compare import over, reaches
+from policyctl.lint.context import Context
+from policyctl.lint.graph import Edge
+from policyctl.lint.paths import RetryPaths, Way
+from policyctl.lint.rule import Outcomes, Rule
+
+
+class PathAmplification(Rule):
+    """Retries along a path of calls multiply.
+
+    What:
+        On a path with at least two retrying edges, the product of all attempts, layers
+        of the callee such as a mesh included, is over 4 (a warning) or over 10 (an
+        error); or what reaches the callee when everything fails is at least its
+        capacity (an error). An edge multiplies what lies behind it unless it retries
+        only failures in which the callee was not reached.
+
+    Why:
+        Three layers with four attempts each send 64 requests to a callee that fails for
+        one user request. Each layer looks modest; the product does not.
+
+    Bad:
+        version: 1
+        service: web
+        owner: web-team
+        calls: [{to: api.load}]
+        ---
+        version: 1
+        service: api
+        owner: api-team
+        defaults:
+          transport: http
+          idempotent: true
+          attempt_timeout: 2s
+          budget: 8s
+          retry: {max_attempts: 3}
+        operations:
+          load: {calls: [{to: store.read}]}
+        ---
+        version: 1
+        service: store
+        owner: store-team
+        defaults:
+          transport: http
+          idempotent: true
+          attempt_timeout: 500ms
+          budget: 1900ms
+          retry: {max_attempts: 3}
+        operations:
+          read: {}
+
+    Good:
+        version: 1
+        service: web
+        owner: web-team
+        calls: [{to: api.load}]
+        ---
+        version: 1
+        service: api
+        owner: api-team
+        defaults:
+          transport: http
+          idempotent: true
+          attempt_timeout: 2s
+          budget: 8s
+        operations:
+          load: {calls: [{to: store.read}]}
+        ---
+        version: 1
+        service: store
+        owner: store-team
+        defaults:
+          transport: http
+          idempotent: true
+          attempt_timeout: 500ms
+          budget: 1900ms
+          retry: {max_attempts: 3}
+        operations:
+          read: {}
+
+    Fix:
+        Retry in one layer, the one directly above the callee that fails, and give it a
+        retry budget.
+
+    False positives:
+        Callees whose last error tells callers not to retry; the language cannot say so
+        yet: suppress the rule with that reason.
+
+    References:
+        Site Reliability Engineering, chapter 22, Addressing Cascading Failures
+        AWS Builders' Library, Timeouts, retries, and backoff with jitter
+        Azure Architecture Center, Retry Storm antipattern
+    """
+
+    code: ClassVar[str] = "GR001"
+    name: ClassVar[str] = "path-amplification"
+    severity: ClassVar[Severity] = Severity.WARNING
+    facts: ClassVar[tuple[str, ...]] = (
+        "operation facts.rate of the first caller",
+        "callee's facts.capacity and facts.layers",
+    )
+
+    warn_above = setting.number(4.0, "products up to this are not reported")
+    error_above = setting.number(10.0, "products over this are an error")
+
+    def check_project(self, context: Context) -> Outcomes:
+        paths = context.retry_paths
+        for node, way in paths.ending.items():
+            if any(
+                paths.ending[edge.callee].weight > way.weight
+                for edge in context.graph.outgoing.get(node, ())
+                if edge.callee in paths.ending
+            ):
+                continue
+            yield from self._judge(node, way, paths, context)
+
+    def _judge(
+        self, node: str, way: Way, paths: RetryPaths, context: Context
+    ) -> Iterator[Diagnostic]:
+        product = math.inf if way.weight > 700 else math.exp(way.weight)
+        callee = context.project.services[node.partition(".")[0]]
+        capacity = callee.facts.capacity
+        load = sum(
+            context.worst_loads.get(op.id, 0) for op in callee.operations.values()
+        )
+        full = capacity is not None and reaches(load, capacity)
+        if not full and not over(product, self.warn_above):
+            return
+        retrying = [edge for edge in way.edges() if paths.factor(edge) > 1]
+        message = (
+            f"{_shown(retrying, paths)} = {_number(way.weight)} attempts at {node}"
+        )
+        message += " for one request"
+        if full and capacity is not None:
+            message += (
+                f"; {show.rate(load)} reach the capacity {show.rate(capacity)} of "
+                f"{callee.name}"
+            )
+        severe = full or over(product, self.error_above)
+        last = retrying[-1]
+        also = [
+            Related(edge.call.span, f"up to {show.number(paths.factor(edge))} attempts")
+            for edge in retrying[:-1][-4:]
+            if edge.call is not None
+        ]
+        yield self.finding(
+            context.place_of(last),
+            "retry.max_attempts",
+            message,
+            severity=Severity.ERROR if severe else None,
+            help=f"keep retries in one layer, here the calls of {last.caller}, and set "
+            "max_attempts: 1 above it",
+            also=also,
+        )
+
+
+def _shown(retrying: list[Edge], paths: RetryPaths) -> str:
+    """``web 3 x api 3``, with the middle of a long path left out."""
+    parts = [f"{edge.caller} {show.number(paths.factor(edge))}" for edge in retrying]
+    if len(parts) > 6:
+        parts = [*parts[:3], f"({len(parts) - 5} more)", *parts[-2:]]
+    return " x ".join(parts)
+
+
+def _number(weight: float) -> str:
+    """The product, as a power of ten where it is too long to read."""
+    if math.isinf(weight):
+        return "unlimited"
+    if weight > math.log(1e9):
+        return f"about 10^{weight / math.log(10):.0f}"
+    return show.number(round(math.exp(weight), 6))

@@ -1,0 +1,108 @@
+"""GR005: services whose planned load is beyond the load that they recover from."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from policyctl.diagnostics import Severity
+from policyctl.lint import amplify, place, show
+from policyctl.lint.compare import reaches
+from policyctl.lint.context import Context
+from policyctl.lint.formulas.load import hidden_capacity
+from policyctl.lint.rule import Outcomes, Rule, missing
+from policyctl.resolve.policy import Service
+
+
+class HiddenCapacity(Rule):
+    """The planned load is beyond what the service recovers from.
+
+    What:
+        All callers' first tries, multiplied by their attempts when everything fails,
+        reach the capacity: `sum of lam x A >= C`. The load that the service still
+        recovers from by itself, its hidden capacity, is `C / A`. For services marked
+        `critical` it is an error.
+
+    Why:
+        Between the hidden and the advertised capacity a service runs well until the
+        first disturbance, and then does not come back when the disturbance ends.
+
+    Bad:
+        version: 1
+        service: store
+        owner: store-team
+        facts: {capacity: 600/s}
+        operations:
+          read:
+            transport: http
+            idempotent: true
+            facts: {rate: 240/s, callers: 4}
+            attempt_timeout: 500ms
+            budget: 3s
+            retry: {max_attempts: 3}
+
+    Good:
+        version: 1
+        service: store
+        owner: store-team
+        facts: {capacity: 600/s}
+        operations:
+          read:
+            transport: http
+            idempotent: true
+            facts: {rate: 240/s, callers: 4}
+            attempt_timeout: 500ms
+            budget: 3s
+            retry: {max_attempts: 2, budget: {ratio: 10%, refill: success, floor: 1/s}}
+
+    Fix:
+        Bound retries with a budget, or lower attempts, until `lam x A` is below 90 % of
+        the capacity.
+
+    False positives:
+        Capacity that is not known well: state where it comes from in `facts.source`.
+
+    References:
+        Bronson et al., Metastable Failures in Distributed Systems, HotOS 2021
+    """
+
+    code: ClassVar[str] = "GR005"
+    name: ClassVar[str] = "hidden-capacity"
+    severity: ClassVar[Severity] = Severity.WARNING
+    facts: ClassVar[tuple[str, ...]] = (
+        "facts.capacity",
+        "operation facts.rate",
+        "operation facts.callers",
+    )
+
+    def check_service(self, service: Service, context: Context) -> Outcomes:
+        capacity = service.facts.capacity
+        if capacity is None or not service.operations:
+            return
+        demand = amplify.demand(service, context)
+        if not reaches(demand.attempts, capacity) or demand.first == 0:
+            yield from missing(demand.missing)
+            return
+        factor = demand.factor
+        recovers = 0.0 if math.isinf(factor) else hidden_capacity(capacity, factor)
+        source = service.facts.source
+        yield self.finding(
+            place.of_service(service),
+            "facts.capacity",
+            f"{show.rate(demand.first)} planned, but overloaded {service.name} recovers "
+            f"only below {show.rate(recovers)}: capacity {show.rate(capacity)} / "
+            f"{show.number(factor)} attempts"
+            + ("" if source is None else f" (capacity from {source})"),
+            severity=Severity.ERROR if service.critical else None,
+            help=_help(demand.first, capacity),
+        )
+
+
+def _help(rate: float, capacity: float) -> str:
+    allowed = 0.9 * capacity / rate
+    if allowed <= 1:
+        return "add capacity: first tries alone use 90% of it"
+    return (
+        f"bound retries so that there are below {show.number(allowed)} attempts for each "
+        "first try, with a retry budget or fewer attempts"
+    )

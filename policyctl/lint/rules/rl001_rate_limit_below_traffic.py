@@ -1,0 +1,103 @@
+"""RL001: rate limits below the traffic that they are for."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from policyctl.diagnostics import Severity
+from policyctl.lint import show
+from policyctl.lint.compare import over
+from policyctl.lint.context import Context, Site
+from policyctl.lint.rule import Outcomes, Rule, missing
+
+
+class RateLimitBelowTraffic(Rule):
+    """The rate limit refuses healthy traffic all the time.
+
+    What:
+        The rate that all client processes may send together (`rate x N` for limits of
+        each process, `rate` for `store: redis`) is below the stated rate of first tries.
+        What the limits allow together beyond the callee's capacity is a warning, too.
+
+    Why:
+        The first kind turns calls away for ever; the second protects nobody, since each
+        process believes that the whole limit is its own.
+
+    Bad:
+        version: 1
+        service: geo_api
+        owner: geo-team
+        operations:
+          locate:
+            transport: http
+            idempotent: true
+            facts: {rate: 500/s, callers: 4}
+            attempt_timeout: 500ms
+            budget: 2s
+            rate_limit: {rate: 100/s}
+
+    Good:
+        version: 1
+        service: geo_api
+        owner: geo-team
+        operations:
+          locate:
+            transport: http
+            idempotent: true
+            facts: {rate: 500/s, callers: 4}
+            attempt_timeout: 500ms
+            budget: 2s
+            rate_limit: {rate: 150/s}
+
+    Fix:
+        Set the rate of each process to its share of the planned traffic and some room.
+
+    False positives:
+        Limits that shed on purpose: suppress the rule with that reason.
+
+    References:
+        policyctl runtime semantics, contract C23
+    """
+
+    code: ClassVar[str] = "RL001"
+    name: ClassVar[str] = "rate-limit-below-traffic"
+    severity: ClassVar[Severity] = Severity.ERROR
+    facts: ClassVar[tuple[str, ...]] = (
+        "operation facts.rate",
+        "operation facts.callers",
+        "facts.instances",
+        "callee's facts.capacity",
+    )
+
+    def check_operation(self, site: Site, context: Context) -> Outcomes:
+        limit = site.policy.rate_limit
+        if limit is None or limit.mode != "enforce":
+            return
+        load = context.load(site)
+        clients = 1 if limit.store == "redis" else load.callers
+        if load.rate is None or clients is None:
+            yield from missing(load.missing)
+            return
+        allowed = limit.rate * clients
+        capacity = context.project.services[site.policy.service].facts.capacity
+        shown = show.rate(allowed)
+        if clients > 1:
+            shown = f"{clients} processes x {show.rate(limit.rate)} = {shown}"
+        if over(load.rate, allowed):
+            share = 1 - allowed / load.rate
+            yield self.finding(
+                site.place,
+                "rate_limit.rate",
+                f"{shown} < {show.rate(load.rate)} of first tries: "
+                f"{show.ratio(share)} of healthy calls are refused",
+                help=f"set rate: {show.rate(load.rate / clients)} or more",
+            )
+        elif capacity is not None and over(allowed, capacity):
+            yield self.finding(
+                site.place,
+                "rate_limit.rate",
+                f"{shown} > capacity {show.rate(capacity)} of {site.policy.service}: the "
+                "limit does not protect it",
+                severity=Severity.WARNING,
+                help=f"set rate: {show.rate(capacity / clients)} or less, or store: redis",
+            )

@@ -1,0 +1,67 @@
+"""FB002: fallbacks that fall over when they are needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, run_yaml
+
+
+def policy(
+    rates: tuple[str, ...] = ("500/s",),
+    capacity: str = "facts: {capacity: 800/s}",
+    own: str = "facts: {rate: 100/s}",
+    limit: str = "",
+) -> str:
+    """Primaries with these rates fall back to quotes_b.get."""
+    primaries = "".join(
+        f"version: 1\nservice: a{i}\noperations:\n  get:\n    transport: http\n"
+        f"    facts: {{rate: {rate}, callers: 4}}\n"
+        "    fallback: {operation: quotes_b.get}\n---\n"
+        for i, rate in enumerate(rates)
+    )
+    return (
+        f"{primaries}version: 1\nservice: quotes_b\n{capacity}\noperations:\n  get:\n"
+        f"    transport: http\n    {own}\n{limit}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rates", "severity"),
+    [
+        (("540/s",), None),
+        (("541/s",), Severity.WARNING),
+        (("699/s",), Severity.WARNING),
+        (("700/s",), Severity.ERROR),
+    ],
+)
+def test_boundaries(rates: tuple[str, ...], severity: Severity | None) -> None:
+    """With 100/s of its own, 640/s are 80 % of 800/s."""
+    found = lint_yaml(policy(rates), "FB002")
+    assert [d.severity for d in found] == ([] if severity is None else [severity])
+
+
+def test_all_primaries_together() -> None:
+    """Two primaries of 400/s move 800/s; both are told."""
+    found = lint_yaml(policy(("400/s", "400/s")), "FB002")
+    assert [d.message for d in found] == [
+        ("800/s of fallbacks + 100/s of its own = 900/s at quotes_b, 112.5% of its "
+        "capacity 800/s")
+    ] * 2
+
+
+def test_a_rate_limit_bounds_what_moves() -> None:
+    """4 processes x 100/s instead of 5,000/s: 500/s of 800/s."""
+    limit = "    rate_limit: {rate: 100/s}\n"
+    assert lint_yaml(policy(("5000/s",), limit=limit), "FB002") == []
+
+
+def test_missing_facts_are_named() -> None:
+    """Capacity of the fallback and rate of the primary are needed."""
+    text = policy(capacity="owner: q").replace("rate: 500/s, ", "")
+    result = run_yaml(text, "FB002")
+    assert [s.fact for s in result.coverage.skipped] == [
+        "a0.operations.get.facts.rate",
+        "quotes_b.facts.capacity",
+    ]

@@ -1,0 +1,142 @@
+"""GR001: retries of several layers that multiply."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml
+
+SAFE = "transport: http\n    idempotent: true\n    attempt_timeout: 1s"
+
+
+def chain(*attempts: int | str, rate: str = "", facts: str = "", more: str = "") -> str:
+    """s0 calls s1 calls s2 …; the call to s<i> has attempts[i-1] attempts."""
+    documents = [
+        (f"version: 1\nservice: s0\noperations:\n  run:\n    transport: local\n{rate}"
+        "    calls: [{to: s1.run}]\n")
+    ]
+    for index, count in enumerate(attempts, 1):
+        last = index == len(attempts)
+        calls = "" if last else f"    calls: [{{to: s{index + 1}.run}}]\n"
+        own = f"{facts}" if last else ""
+        documents.append(
+            f"version: 1\nservice: s{index}\n{own}operations:\n  run:\n    {SAFE}\n"
+            f"    retry: {{max_attempts: {count}{more}}}\n{calls}"
+        )
+    return "---\n".join(documents)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "severity"),
+    [
+        ((2, 2), None),
+        ((2, 3), Severity.WARNING),
+        ((3, 3), Severity.WARNING),
+        ((2, 5), Severity.WARNING),
+        ((4, 3), Severity.ERROR),
+        ((9,), None),
+        ((1, 9), None),
+        ((2, 1, 2), None),
+        ((2, 1, 3), Severity.WARNING),
+    ],
+)
+def test_products(attempts: tuple[int, ...], severity: Severity | None) -> None:
+    """Over 4 is a warning, over 10 an error; a single retrying edge is RT001's."""
+    found = lint_yaml(chain(*attempts), "GR001")
+    assert [d.severity for d in found] == ([] if severity is None else [severity])
+
+
+def test_message_and_places() -> None:
+    """The dominant path is printed once, at its last retrying call."""
+    (found,) = lint_yaml(chain(3, 1, 4), "GR001")
+    assert found.message == (
+        "s0.run 3 x s2.run 4 = 12 attempts at s3.run for one request"
+    )
+    assert found.policy_path == "s2.operations.run.calls[s3.run].retry.max_attempts"
+    assert [related.message for related in found.related] == [
+        "retry.max_attempts of the callee",
+        "up to 3 attempts",
+    ]
+
+
+def test_layers_of_the_callee_multiply() -> None:
+    """web 3 x api 3 x mesh 2 = 18."""
+    facts = "facts: {layers: [{name: mesh, max_attempts: 2}]}\n"
+    (found,) = lint_yaml(chain(3, 3, facts=facts), "GR001")
+    assert found.message.startswith("s0.run 3 x s1.run 6 = 18 attempts")
+
+
+def test_budgets_bound_the_factors() -> None:
+    """With 10 % budgets 3 x 3 becomes 1.1 x 1.1."""
+    more = ", budget: {ratio: 10%, refill: request, floor: 0/s}"
+    assert lint_yaml(chain(3, 3, more=more), "GR001") == []
+
+
+def test_retries_of_refused_connections_do_not_multiply() -> None:
+    """If the callee was not reached, nothing behind it was tried."""
+    text = chain(3, 3)
+    first, middle, last = text.split("---\n")
+    outer = middle.replace(
+        "max_attempts: 3",
+        "max_attempts: 3, retry_on: [not_sent], retry_on_status: []",
+    )
+    assert lint_yaml("---\n".join([first, outer, last]), "GR001") == []
+    inner = last.replace(
+        "max_attempts: 3",
+        "max_attempts: 3, retry_on: [not_sent], retry_on_status: []",
+    )
+    assert len(lint_yaml("---\n".join([first, middle, inner]), "GR001")) == 1
+
+
+@pytest.mark.parametrize(("capacity", "count"), [("400/s", 1), ("401/s", 0)])
+def test_load_against_the_capacity_of_the_leaf(capacity: str, count: int) -> None:
+    """100/s x 2 x 2 just reach 400/s, although the product is only 4."""
+    text = chain(
+        2,
+        2,
+        rate="    facts: {rate: 100/s}\n",
+        facts=f"facts: {{capacity: {capacity}}}\n",
+    )
+    found = lint_yaml(text, "GR001")
+    assert [d.severity for d in found] == [Severity.ERROR] * count
+    if found:
+        assert found[0].message.endswith("; 400/s reach the capacity 400/s of s2")
+
+
+def test_unlimited_attempts() -> None:
+    """A loop above another retry has no bound."""
+    text = chain("unlimited", 2).replace(
+        "service: s1\n", "service: s1\nclass: control_loop\n"
+    )
+    (found,) = lint_yaml(text, "GR001")
+    assert found.message.startswith("s0.run infinite x s1.run 2 = unlimited attempts")
+
+
+def test_thresholds_can_be_set() -> None:
+    """A project may accept larger products."""
+    assert (
+        lint_yaml(chain(3, 3), "GR001", thresholds={"GR001": {"warn_above": 9}}) == []
+    )
+
+
+def test_long_paths_are_abbreviated() -> None:
+    """3^40 is about 10^19, and the middle of the path is left out."""
+    (found,) = lint_yaml(chain(*([3] * 40)), "GR001")
+    assert found.message == (
+        "s0.run 3 x s1.run 3 x s2.run 3 x (35 more) x s38.run 3 x s39.run 3 = about "
+        "10^19 attempts at s40.run for one request"
+    )
+
+
+def test_both_ends_of_a_fork_are_reported() -> None:
+    """Each leaf has its own path; inner nodes are not reported again."""
+    text = chain(3, 3).replace(
+        "calls: [{to: s2.run}]", "calls: [{to: s2.run}, {to: t.run}]"
+    )
+    leaf = f"---\nversion: 1\nservice: t\noperations:\n  run:\n    {SAFE}\n    retry: {{}}\n"
+    found = lint_yaml(text + leaf, "GR001")
+    assert sorted(d.message.rpartition("at ")[2] for d in found) == [
+        "s2.run for one request",
+        "t.run for one request",
+    ]

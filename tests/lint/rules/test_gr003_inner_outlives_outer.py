@@ -1,0 +1,126 @@
+"""GR003: work that goes on after the caller gave up."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml
+
+
+def policy(
+    outer: str = "attempt_timeout: 1s",
+    inner: str = "attempt_timeout: 2s",
+    inbound: str = "",
+    mode: str = "sequential",
+) -> str:
+    """web calls api.load, which calls store.read."""
+    return f"""\
+version: 1
+service: web
+calls: [{{to: api.load}}]
+---
+version: 1
+service: api
+{inbound}
+operations:
+  load:
+    transport: http
+    {outer}
+    calls: [{{to: store.read, mode: {mode}}}]
+---
+version: 1
+service: store
+operations:
+  read:
+    transport: http
+    {inner}
+"""
+
+
+RETRY = "retry: {max_attempts: 2, backoff: {initial: %s}, retry_on: [not_sent], retry_after: off}"
+
+
+@pytest.mark.parametrize(
+    ("inner", "count"),
+    [
+        (["attempt_timeout: 1s"], 0),
+        (["attempt_timeout: 1001ms"], 1),
+        (["attempt_timeout: 5s", "budget: 1s"], 0),
+        (["attempt_timeout: 400ms", RETRY % "200ms"], 0),
+        (["attempt_timeout: 400ms", RETRY % "201ms"], 1),
+        (["budget: {inherit: true}"], 0),
+    ],
+)
+def test_boundaries(inner: list[str], count: int) -> None:
+    """The inner worst case may be as long as the outer attempt."""
+    assert len(lint_yaml(policy(inner="\n    ".join(inner)), "GR003")) == count
+
+
+def test_message_and_places() -> None:
+    """Both calls are shown, and both ways out are named."""
+    (found,) = lint_yaml(policy(), "GR003")
+    assert found.severity is Severity.WARNING
+    assert found.message == (
+        "store.read can last 2s, but web waits 1s for api.load, which calls it: "
+        "the rest is done for nobody"
+    )
+    assert (found.span.line, found.related[-1].span.line) == (12, 3)
+    assert found.help is not None
+    assert found.help.endswith("or shorten the inner budget to 1s")
+
+
+def test_effects_after_the_failure_are_an_error() -> None:
+    """The caller was told that nothing happened."""
+    inner = "attempt_timeout: 2s\n    idempotent: false"
+    (found,) = lint_yaml(policy(inner=inner), "GR003")
+    assert found.severity is Severity.ERROR
+
+
+HEADER = "header: {name: X-Budget, unit: s}"
+OUTER = f"budget: {{total: 1s, {HEADER}}}"
+
+
+@pytest.mark.parametrize(
+    ("outer", "inbound", "inner", "count"),
+    [
+        (OUTER, f"inbound: {{budget: {{{HEADER}}}}}", "budget: 6s", 0),
+        (OUTER, "", "budget: 6s", 1),
+        ("budget: 1s", f"inbound: {{budget: {{{HEADER}}}}}", "budget: 6s", 1),
+        (
+            OUTER,
+            f"inbound: {{budget: {{{HEADER}}}}}",
+            "budget: {total: 6s, inherit: false}",
+            1,
+        ),
+        (
+            OUTER.replace("X-Budget", "X-Other"),
+            f"inbound: {{budget: {{{HEADER}}}}}",
+            "budget: 6s",
+            1,
+        ),
+        (OUTER, f"inbound: {{budget: {{{HEADER}}}}}", "attempt_timeout: 6s", 1),
+    ],
+)
+def test_a_deadline_that_is_passed_on(
+    outer: str, inbound: str, inner: str, count: int
+) -> None:
+    """Sent, taken, and inherited: all three are needed."""
+    assert len(lint_yaml(policy(outer, inner, inbound), "GR003")) == count
+
+
+def test_detached_work_may_last() -> None:
+    """Nobody waits for a detached call."""
+    assert lint_yaml(policy(mode="detached"), "GR003") == []
+
+
+def test_the_least_patient_caller_counts() -> None:
+    """An override with a shorter attempt is the one that gives up first."""
+    text = policy("attempt_timeout: 5s")
+    assert lint_yaml(text, "GR003") == []
+    hasty = (
+        "---\nversion: 1\nservice: hasty\ncalls:\n"
+        "  - {to: api.load, override: {attempt_timeout: 500ms}}\n"
+    )
+    (found,) = lint_yaml(text + hasty, "GR003")
+    assert "but hasty waits 500ms for api.load" in found.message

@@ -1,0 +1,101 @@
+"""GR004: promises that the calls behind a service do not leave room for."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.lint.testing import lint_yaml
+
+
+def policy(
+    calls: str,
+    objective: str = "3s",
+    api: str = "attempt_timeout: 1s",
+    more: str = "",
+) -> str:
+    """page promises an objective and makes these calls."""
+    return f"""\
+version: 1
+service: page
+facts: {{objective: {objective}}}
+calls: [{calls}]
+{more}
+---
+version: 1
+service: api
+defaults: {{transport: http, {api}}}
+operations: {{load: {{}}, count: {{}}}}
+"""
+
+
+LOAD, COUNT = "{to: api.load%s}", "{to: api.count%s}"
+
+
+@pytest.mark.parametrize(
+    ("calls", "objective", "lasts"),
+    [
+        (f"{LOAD % ''}, {COUNT % ''}", "2s", None),
+        (f"{LOAD % ''}, {COUNT % ''}", "1999ms", "2s"),
+        (f"{LOAD % ', per_request: 3'}", "2s", "3s"),
+        (f"{LOAD % ', per_request: 0.2'}", "1s", None),
+        (f"{LOAD % ', mode: parallel'}, {COUNT % ', mode: parallel'}", "1s", None),
+        (f"{LOAD % ', mode: parallel'}, {COUNT % ''}", "1s", "2s"),
+        (f"{LOAD % ', mode: detached'}, {COUNT % ''}", "1s", None),
+    ],
+)
+def test_sums_of_worst_cases(calls: str, objective: str, lasts: str | None) -> None:
+    """Sequential calls add up, parallel ones overlap, detached ones do not count."""
+    found = lint_yaml(policy(calls, objective), "GR004")
+    assert len(found) == (0 if lasts is None else 1)
+    if found:
+        assert found[0].message.startswith(
+            f"the calls of one request can last {lasts} > objective"
+        )
+
+
+def test_message_and_places() -> None:
+    """The largest part is named and shown."""
+    text = policy(f"{LOAD % ', per_request: 2'}, {COUNT % ''}", "2s")
+    (found,) = lint_yaml(text, "GR004")
+    assert found.message == (
+        "the calls of one request can last 3s > objective 2s of page; the largest part "
+        "is api.load with up to 1s"
+    )
+    assert found.policy_path == "page.facts.objective"
+    assert [related.span.line for related in found.related] == [4]
+
+
+def test_healthy_latencies_alone() -> None:
+    """Where the worst case has no limit, the p99 latencies may still be too long."""
+    api = "facts: {latency: {p99: 1600ms}}"
+    (found,) = lint_yaml(policy(f"{LOAD % ''}, {COUNT % ''}", api=api), "GR004")
+    assert found.message.startswith(
+        "the p99 latencies of its calls add up to 3.2s > objective 3s of page"
+    )
+    assert lint_yaml(policy(LOAD % "", api=api), "GR004") == []
+
+
+@pytest.mark.parametrize(("default", "count"), [("1s", 0), ("1001ms", 1)])
+def test_a_budget_for_each_request_bounds_it(default: str, count: int) -> None:
+    """All calls inherit the inbound budget."""
+    more = f"inbound: {{budget: {{default: {default}}}}}"
+    text = policy(f"{LOAD % ''}, {COUNT % ''}", "1s", more=more)
+    assert len(lint_yaml(text, "GR004")) == count
+
+
+def test_operations_are_judged_one_by_one() -> None:
+    """An operation's own calls come on top of its service's."""
+    more = (
+        "operations:\n  open:\n    transport: local\n    calls: [{to: api.count}]\n"
+        "  close: {transport: local}"
+    )
+    found = lint_yaml(policy(LOAD % "", "1500ms", more=more), "GR004")
+    assert [d.message.partition(";")[0] for d in found] == [
+        "the calls of one request can last 2s > objective 1.5s of page.open"
+    ]
+
+
+def test_without_an_objective_nothing_is_promised() -> None:
+    """The rule needs the promise."""
+    text = policy(LOAD % "").replace("facts: {objective: 3s}\n", "")
+    assert lint_yaml(text, "GR004") == []

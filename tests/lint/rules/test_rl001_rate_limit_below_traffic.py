@@ -1,0 +1,73 @@
+"""RL001: rate limits below the traffic that they are for."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyctl.diagnostics import Severity
+from policyctl.lint.testing import lint_yaml, operation_yaml, run_yaml
+
+
+def policy(
+    limit: str, facts: str = "{rate: 500/s, callers: 4}", service: str = ""
+) -> str:
+    """An operation with this limit."""
+    return operation_yaml(
+        f"transport: http\nfacts: {facts}\nrate_limit: {limit}",
+        f"redis: {{url_env: POLICY_REDIS_URL}}\n{service}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "count"),
+    [
+        ("{rate: 125/s}", 0),
+        ("{rate: 124/s}", 1),
+        ("{rate: 500/s, store: redis}", 0),
+        ("{rate: 499/s, store: redis}", 1),
+        ("{rate: 1/s, mode: observe}", 0),
+    ],
+)
+def test_planned_traffic(limit: str, count: int) -> None:
+    """Four processes share 500/s; a shared limit counts once."""
+    found = lint_yaml(policy(limit), "RL001")
+    assert [d.severity for d in found] == [Severity.ERROR] * count
+
+
+def test_messages() -> None:
+    """The sum over all processes and the share of refused calls are printed."""
+    (found,) = lint_yaml(policy("{rate: 100/s}"), "RL001")
+    assert found.message == (
+        "4 processes x 100/s = 400/s < 500/s of first tries: 20% of healthy calls are "
+        "refused"
+    )
+    assert found.help == "set rate: 125/s or more"
+    (shared,) = lint_yaml(policy("{rate: 400/s, store: redis}"), "RL001")
+    assert shared.message.startswith("400/s < 500/s of first tries")
+
+
+@pytest.mark.parametrize(("capacity", "count"), [("800/s", 0), ("799/s", 1)])
+def test_limits_that_protect_nobody(capacity: str, count: int) -> None:
+    """4 x 200/s are more than the callee can take."""
+    text = policy("{rate: 200/s}", service=f"facts: {{capacity: {capacity}}}")
+    found = lint_yaml(text, "RL001")
+    assert [d.severity for d in found] == [Severity.WARNING] * count
+
+
+def test_missing_facts_are_named() -> None:
+    """Rate and callers are needed; a shared limit needs no callers."""
+    result = run_yaml(policy("{rate: 1/s}", "{rate: 5/s}"), "RL001")
+    assert [s.fact.rpartition(".")[2] for s in result.coverage.skipped] == ["callers"]
+    assert (
+        len(lint_yaml(policy("{rate: 1/s, store: redis}", "{rate: 5/s}"), "RL001")) == 1
+    )
+
+
+def test_limit_of_a_preset_is_shown_there() -> None:
+    """An inherited limit is a related place."""
+    preset = "version: 1\npreset: slow\ndefaults:\n  rate_limit: {rate: 1/s}\n"
+    text = operation_yaml(
+        "transport: http\nfacts: {rate: 500/s, callers: 4}", "extends: [slow]"
+    )
+    (found,) = lint_yaml(text, "RL001", files={"slow.yaml": preset})
+    assert str(found.related[0].span) == "slow.yaml:4:22"
