@@ -42,6 +42,17 @@ def read_environment(variables: Mapping[str, str] | None = None) -> None:
     _environment = None if variables is None else dict(variables)
 
 
+def variables_of(service: str, owner: str) -> dict[str, str]:
+    """The variables whose names begin with the service and the owner."""
+    global _environment
+    if _environment is None:
+        _environment = dict(os.environ)
+    prefix = f"{service}_{owner}_".upper()
+    return {
+        name: text for name, text in _environment.items() if name.startswith(prefix)
+    }
+
+
 def apply_overrides(
     service: str, owner: str, blocks: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
@@ -59,13 +70,7 @@ def apply_overrides(
         PolicyConfigError: a value has a wrong form, is out of bounds, contradicts
             another setting, or belongs to a block that the operation does not have.
     """
-    global _environment
-    if _environment is None:
-        _environment = dict(os.environ)
-    prefix = f"{service}_{owner}_".upper()
-    found = {
-        name: text for name, text in _environment.items() if name.startswith(prefix)
-    }
+    found = variables_of(service, owner)
     if not service or not found:
         return dict(blocks), {}
     return _apply(service, owner, blocks, found)

@@ -1,0 +1,1 @@
+"""What several patterns keep in a store share: SQLite files and Redis or Valkey servers."""

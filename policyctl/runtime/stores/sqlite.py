@@ -1,0 +1,251 @@
+"""SQLite files that many threads and processes write: connections and transactions.
+
+The file is in WAL mode with ``synchronous=FULL``: a commit that returned survives a
+crash of the machine. Nothing is opened before the first transaction. A connection is
+used by one thread at a time and never by a child process of the one that opened it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Final, TypeVar
+from weakref import WeakSet
+
+from policyctl.runtime.stores.errors import StoreDamagedError, StoreFullError
+from policyctl.runtime.stores.filelock import FileLock
+
+R = TypeVar("R")
+Connection = sqlite3.Connection
+Work = Callable[[Connection], R]
+
+BUSY_SECONDS: Final = 10.0
+"""How long a transaction waits for those of other threads and processes."""
+KEEP: Final = 4
+"""Idle connections that are kept open."""
+WAL_BYTES: Final = 4 * 1024 * 1024
+"""What the write-ahead log is cut back to after a checkpoint."""
+WAL_HEADER: Final = 32
+RESERVE_BYTES: Final = 256 * 1024
+"""Kept in a file beside it for the time when the disk is full."""
+VACUUM_PAGES: Final = 256
+"""Free pages that are left in the file, and given back in one step."""
+
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_leaked: list[object] = []
+_databases: WeakSet[Database] = WeakSet()
+
+
+class Database:
+    """One SQLite file.
+
+    Args:
+        path: the file; folders above it are made when it is first opened.
+        schema: statements that make the tables; run once for each new connection, so
+            each says ``IF NOT EXISTS``.
+        max_pages: the most pages of the file, None for no limit of its own.
+    """
+
+    def __init__(self, path: str, schema: str, *, max_pages: int | None = None) -> None:
+        self.path = Path(path).absolute()
+        self.schema = schema
+        self.max_pages = max_pages
+        self._reserve = self.path.with_name(self.path.name + ".reserve")
+        self.lock = FileLock(self.path.with_name(self.path.name + ".lock"))
+        self.after_fork()
+        _databases.add(self)
+
+    def after_fork(self) -> None:
+        """In a child process: forget the connections of the parent, closing none.
+
+        Closing them here would end locks that the parent relies on.
+        """
+        _leaked.extend(getattr(self, "_idle", ()))
+        self._idle: list[tuple[Connection, int]] = []
+        self._mutex = Lock()
+        self._process = os.getpid()
+        self.lock.after_fork()
+
+    def write(self, work: Work[R]) -> R:
+        """Run ``work`` in a write transaction, and commit.
+
+        Raises:
+            StoreFullError: no space is left; nothing was written.
+            StoreDamagedError: the file is damaged.
+            sqlite3.Error: it could not be done, for example because others kept the
+                file locked for ``BUSY_SECONDS``.
+        """
+        return self._run(work, "BEGIN IMMEDIATE")
+
+    def read(self, work: Work[R]) -> R:
+        """Run ``work`` in a read transaction, which waits for nobody.
+
+        Raises:
+            StoreDamagedError, sqlite3.Error: as ``write``.
+        """
+        return self._run(work, "BEGIN")
+
+    def _run(self, work: Work[R], begin: str) -> R:
+        while True:
+            with self._borrowed() as (connection, inode), _translated():
+                connection.execute(begin)
+                try:
+                    result = work(connection)
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+                if self._inode() == inode:
+                    return result
+            # The file was replaced meanwhile: what was done went into the old one.
+
+    @contextlib.contextmanager
+    def _borrowed(self) -> Iterator[tuple[Connection, int]]:
+        """A connection to the file that is there now; kept for the next one after."""
+        if os.getpid() != self._process:
+            self.after_fork()
+        pair = self._take_idle()
+        if pair is None:
+            pair = self._open()
+        try:
+            yield pair
+        except StoreDamagedError:
+            pair[0].close()
+            raise
+        except BaseException:
+            self._give_back(pair)
+            raise
+        self._give_back(pair)
+
+    def _take_idle(self) -> tuple[Connection, int] | None:
+        while True:
+            with self._mutex:
+                if not self._idle:
+                    return None
+                pair = self._idle.pop()
+            if pair[1] == self._inode():
+                return pair
+            pair[0].close()
+
+    def _give_back(self, pair: tuple[Connection, int]) -> None:
+        with self._mutex:
+            if len(self._idle) < KEEP and not pair[0].in_transaction:
+                self._idle.append(pair)
+                return
+        pair[0].close()
+
+    def _inode(self) -> int:
+        try:
+            return os.stat(self.path).st_ino
+        except FileNotFoundError:
+            return -1
+
+    def _open(self) -> tuple[Connection, int]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.lock, _translated():
+            self._check_file()
+            connection = connect(self.path)
+            try:
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self.fill_reserve()
+            return connection, self._inode()
+
+    def _check_file(self) -> None:
+        """Find what SQLite would take for a new file although there was one."""
+        log = self.path.with_name(self.path.name + "-wal")
+        size = self.path.stat().st_size if self.path.exists() else -1
+        if size <= 0 and log.exists() and log.stat().st_size > WAL_HEADER:
+            raise StoreDamagedError("the file is gone, its log is not")
+        if size == 0 and self._reserve.exists():
+            raise StoreDamagedError("the file is empty")
+
+    def _prepare(self, connection: Connection) -> None:
+        run = connection.execute
+        run("PRAGMA auto_vacuum=INCREMENTAL")
+        run("PRAGMA journal_mode=WAL")
+        run("PRAGMA synchronous=FULL")
+        run(f"PRAGMA journal_size_limit={WAL_BYTES}")
+        if self.max_pages is not None:
+            run(f"PRAGMA max_page_count={int(self.max_pages)}")
+        run("BEGIN IMMEDIATE")
+        for statement in self.schema.split(";"):
+            if statement.strip():
+                run(statement)
+        run("COMMIT")
+
+    def reclaim(self) -> None:
+        """Give free pages back to the file system, a bounded number in one step."""
+        with self._borrowed() as (connection, _), _translated():
+            (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+            if free > VACUUM_PAGES:
+                connection.execute(
+                    f"PRAGMA incremental_vacuum({VACUUM_PAGES})"
+                ).fetchall()
+        self.fill_reserve()
+
+    def open_reserve(self) -> None:
+        """Free the space that was kept for steps that make room."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._reserve)
+
+    def fill_reserve(self) -> None:
+        """Keep space for steps that make room, if it is not kept already."""
+        if self._reserve.exists():
+            return
+        try:
+            with open(self._reserve, "wb") as file:
+                file.write(b"\xff" * RESERVE_BYTES)
+        except OSError:
+            self.open_reserve()
+
+    def close(self) -> None:
+        """Close the idle connections; the next transaction opens a new one."""
+        if os.getpid() != self._process:
+            self.after_fork()
+            return
+        with self._mutex:
+            idle, self._idle = self._idle, []
+        for connection, _ in idle:
+            connection.close()
+
+
+def connect(path: Path | str, *, uri: bool = False) -> Connection:
+    """Open a file for one thread at a time; it waits ``BUSY_SECONDS`` for others."""
+    return sqlite3.connect(
+        path,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=uri,
+    )
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """Full disks and damaged files as errors of ours."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL:
+            raise StoreFullError(str(error)) from error
+        if code in _DAMAGED:
+            raise StoreDamagedError(str(error)) from error
+        raise
+
+
+def _after_fork_in_child() -> None:
+    for database in list(_databases):
+        database.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
