@@ -7,7 +7,7 @@ and to tell a stale file from one that was edited by hand.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, cast
 
@@ -69,7 +69,8 @@ class Lock:
                 for name, s in self.services.items()
             },
         }
-        return (_pretty(data, "", _LEVELS) + "\n").encode("ascii")
+        pieces = (piece.encode("ascii") for piece in _pretty(data, "", _LEVELS))
+        return b"".join((*pieces, b"\n"))
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
@@ -115,14 +116,18 @@ def _table(data: Mapping[str, Any], key: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _pretty(data: Mapping[str, Any], margin: str, levels: _Levels) -> str:
+def _pretty(data: Mapping[str, Any], margin: str, levels: _Levels) -> Iterator[str]:
     """JSON with one key per line down to ``levels``, and below that on one line."""
     if not data:
-        return "{}"
-    inner = margin + "  "
-    lines: list[str] = []
+        yield "{}"
+        return
+    separator = "{"
     for key in sorted(data):
+        yield f"{separator}\n{margin}  {_encode(key)}: "
         value, below = data[key], levels.get(key, levels.get(None))
-        shown = _encode(value) if below is None else _pretty(value, inner, below)
-        lines.append(f"{inner}{_encode(key)}: {shown}")
-    return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
+        if below is None:
+            yield _encode(value)
+        else:
+            yield from _pretty(value, f"{margin}  ", below)
+        separator = ","
+    yield f"\n{margin}}}"

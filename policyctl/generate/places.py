@@ -59,7 +59,7 @@ def find_target(output: Path, path: PurePosixPath) -> Path:
     root = os.path.realpath(output)
     place = output / path
     real = os.path.realpath(place)
-    if os.path.commonpath((root, real)) != root or real == root:
+    if not Path(real).is_relative_to(root) or real == root:
         raise PlaceError(
             f"{path} in the output folder is a link out of it, to {real}",
             "remove the link",

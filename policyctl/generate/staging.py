@@ -87,7 +87,7 @@ def recover(output: Path) -> None:
     root = os.path.realpath(output)
     for entry in _read_journal(staging):
         target = os.path.normpath(os.path.join(root, entry.target))
-        if os.path.commonpath((root, target)) != root:
+        if not Path(target).is_relative_to(root):
             continue
         backup = staging / f"{entry.index}.old"
         if os.path.lexists(backup):
