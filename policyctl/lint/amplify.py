@@ -74,6 +74,13 @@ class Demand:
 
 def demand(service: Service, context: Context) -> Demand:
     """The demand on a service: its operations, and callers with an override."""
+    found: Demand | None = context.memory.get(service.name)
+    if found is None:
+        found = context.memory[service.name] = _demand(service, context)
+    return found
+
+
+def _demand(service: Service, context: Context) -> Demand:
     first, attempts = 0.0, 0.0
     missing: list[str] = []
     layers, cache = layer_attempts(service), service.facts.cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from policyctl.lint import graph, place
 from policyctl.lint.graph import CallGraph, Edge
@@ -44,10 +44,14 @@ class QueueSite:
 
 
 class Context:
-    """One run's project with what is derived from it, each computed once."""
+    """One run's project with what is derived from it, each computed once.
+
+    ``memory`` keeps the demand on each service, by its name.
+    """
 
     def __init__(self, project: Project) -> None:
         self.project = project
+        self.memory: dict[str, Any] = {}
 
     @cached_property
     def graph(self) -> CallGraph:

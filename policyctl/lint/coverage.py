@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Skipped:
     """A rule that could not decide for want of one fact (its dotted policy path)."""
 
@@ -52,7 +52,8 @@ class Coverage:
 
 def build(ran: Iterable[str], skipped: Iterable[Skipped]) -> Coverage:
     """A coverage with duplicates removed and everything in order."""
-    return Coverage(tuple(ran), tuple(sorted(set(skipped))))
+    ordered = sorted(set(skipped), key=lambda skip: (skip.fact, skip.code))
+    return Coverage(tuple(ran), tuple(ordered))
 
 
 def is_below(path: str, prefix: str) -> bool:

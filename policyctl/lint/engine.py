@@ -113,6 +113,7 @@ class _Collector:
         self.findings: list[Diagnostic] = []
         self.skipped: set[Skipped] = set()
         self.crashed: set[str] = set()
+        self._coverage: Coverage | None = None
         self.known = {
             word: rule.code
             for rule in (*all_rules(), *settings.extra)
@@ -127,7 +128,10 @@ class _Collector:
 
     def coverage(self) -> Coverage:
         """Which rules ran and what they lacked."""
-        return coverage.build((rule.code for rule in self.rules), self.skipped)
+        if self._coverage is None or len(self._coverage.skipped) != len(self.skipped):
+            codes = (rule.code for rule in self.rules)
+            self._coverage = coverage.build(codes, self.skipped)
+        return self._coverage
 
     def look_at_policies(self) -> None:
         """Run the hooks that look at policies, rule by rule."""

@@ -65,11 +65,14 @@ def docs(rule: type[Rule]) -> RuleDocs:
     text = inspect.cleandoc(rule.__doc__ or "")
     titles = list(_TITLE.finditer(text))
     sections: dict[str, str] = {}
-    for title, following in zip(titles, [*titles[1:], None], strict=True):
-        end = len(text) if following is None else following.start()
+    for index, title in enumerate(titles, 1):
+        end = titles[index].start() if index < len(titles) else len(text)
         sections[title[1]] = textwrap.dedent(text[title.end() : end]).strip("\n ")
     if tuple(sections) != SECTIONS:
-        raise ValueError(f"{rule.code}: sections are {', '.join(sections)}")
+        found = ", ".join(sections) or "missing"
+        raise ValueError(
+            f"{rule.code}: sections are {found}, not {', '.join(SECTIONS)}"
+        )
     return RuleDocs(
         rule.code,
         rule.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+from functools import lru_cache
 
 from policyctl.checks.statuses import parse_status
 from policyctl.resolve.policy import Backoff, Retry
@@ -36,9 +36,10 @@ PERMANENT_SQL = ("22", "23", "28", "42")
 """SQLSTATE classes of bad data, broken constraints, refused logins and bad SQL."""
 
 
+@lru_cache(maxsize=1024)
 def covered(
-    wanted: Iterable[int | str], listed: tuple[str, ...], never: tuple[str, ...] = ()
-) -> list[str]:
+    wanted: tuple[int | str, ...], listed: tuple[str, ...], never: tuple[str, ...] = ()
+) -> tuple[str, ...]:
     """Which of the ``wanted`` statuses a status list matches and ``never`` does not.
 
     SQLSTATE entries of a permanent class are given as they are written.
@@ -56,7 +57,7 @@ def covered(
         for text, match in zip(listed, takes, strict=True)
         if match.kind == "sql" and match.text.startswith(PERMANENT_SQL)
     ]
-    return found
+    return tuple(found)
 
 
 def plain(name: str) -> str:
@@ -126,7 +127,9 @@ def overlap(
     one: tuple[str, ...], other: tuple[str, ...], never: tuple[str, ...] = ()
 ) -> bool:
     """Whether two status lists share a status that ``never`` does not take out."""
-    codes = [code for code in range(100, 600) if covered([code], one)]
+    codes = tuple(
+        int(code) for code in covered(tuple(range(100, 600)), one) if code.isdigit()
+    )
     names = [status for status in one if parse_status(status).kind != "http"]
     if covered(codes, other, never):
         return True

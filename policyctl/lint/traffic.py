@@ -51,6 +51,7 @@ class Traffic:
         self._project = project
         self._graph = graph
         self._rates = _derive_rates(project, graph)
+        self._loads: dict[str, Load] = {}
 
     def rate(self, node: str) -> float | None:
         """Requests per second that reach an operation, or that a service handles."""
@@ -69,6 +70,12 @@ class Traffic:
 
     def of_operation(self, operation: Operation) -> Load:
         """The load of an operation over all of its callers."""
+        found = self._loads.get(operation.id)
+        if found is None:
+            found = self._loads[operation.id] = self._of_operation(operation)
+        return found
+
+    def _of_operation(self, operation: Operation) -> Load:
         rate, callers = self.rate(operation.id), self.callers(operation)
         missing = [] if rate is not None else [f"{operation.path}.facts.rate"]
         if callers is None:

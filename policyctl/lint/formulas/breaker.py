@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 
 def window_attempts(
@@ -39,6 +40,7 @@ def failures_needed(calls: int, ratio: float) -> int:
     return math.ceil(Fraction(repr(float(ratio))) * calls)
 
 
+@lru_cache(maxsize=4096)
 def binomial_tail(calls: int, failure: float, least: int) -> float:
     """P[Bin(calls, failure) >= least], by summing exact terms from the smaller side.
 

@@ -125,9 +125,10 @@ def _permanent(retry: Retry) -> list[str]:
 
 
 def _statuses(retry: Retry) -> list[str]:
-    return outcomes.covered(
+    found = outcomes.covered(
         outcomes.PERMANENT_STATUSES, retry.retry_on_status, retry.never_retry_on_status
     )
+    return list(found)
 
 
 def _severity(names: list[str]) -> Severity | None:

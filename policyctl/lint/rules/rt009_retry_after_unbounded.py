@@ -75,7 +75,7 @@ class RetryAfterUnbounded(Rule):
                 retry.retry_on_status,
                 retry.never_retry_on_status,
             )
-            signals = [s for s in signals if s in _SIGNALS]
+            signals = tuple(s for s in signals if s in _SIGNALS)
             if signals and policy.transport in ("http", "grpc"):
                 yield self.finding(
                     site.place,

@@ -32,8 +32,10 @@ def test_domains(primary: str, other: str, reason: bool) -> None:
     found = lint_yaml(policy(primary, other), "FB001")
     assert [d.message for d in found] == (
         [
-            ("payment_api.charge falls back to backup.charge, and both are in the failure "
-            "domain db-1")
+            (
+                "payment_api.charge falls back to backup.charge, and both are in the failure "
+                "domain db-1"
+            )
         ]
         if reason
         else []

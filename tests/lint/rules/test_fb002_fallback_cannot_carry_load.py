@@ -46,8 +46,10 @@ def test_all_primaries_together() -> None:
     """Two primaries of 400/s move 800/s; both are told."""
     found = lint_yaml(policy(("400/s", "400/s")), "FB002")
     assert [d.message for d in found] == [
-        ("800/s of fallbacks + 100/s of its own = 900/s at quotes_b, 112.5% of its "
-        "capacity 800/s")
+        (
+            "800/s of fallbacks + 100/s of its own = 900/s at quotes_b, 112.5% of its "
+            "capacity 800/s"
+        )
     ] * 2
 
 

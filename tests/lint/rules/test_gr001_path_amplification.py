@@ -13,8 +13,10 @@ SAFE = "transport: http\n    idempotent: true\n    attempt_timeout: 1s"
 def chain(*attempts: int | str, rate: str = "", facts: str = "", more: str = "") -> str:
     """s0 calls s1 calls s2 …; the call to s<i> has attempts[i-1] attempts."""
     documents = [
-        (f"version: 1\nservice: s0\noperations:\n  run:\n    transport: local\n{rate}"
-        "    calls: [{to: s1.run}]\n")
+        (
+            f"version: 1\nservice: s0\noperations:\n  run:\n    transport: local\n{rate}"
+            "    calls: [{to: s1.run}]\n"
+        )
     ]
     for index, count in enumerate(attempts, 1):
         last = index == len(attempts)
