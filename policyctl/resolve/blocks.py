@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from policyctl.resolve.policy import (
@@ -202,3 +203,10 @@ def idempotency(block: Block) -> Idempotency:
         path=get("path"),
         codec=get("codec"),
     )
+
+
+def with_address(block: Any, redis_url: str | None) -> Any:
+    """A block with the variable that holds its address, where its store is redis."""
+    if getattr(block, "store", None) != "redis":
+        return block
+    return replace(block, url_env=redis_url)

@@ -24,12 +24,16 @@ def build_operation(
     span: Span,
     document: Document,
     calls: tuple[Call, ...] = (),
+    redis_url: str | None = None,
 ) -> Operation:
-    """Build one operation from its filled and checked tree."""
+    """Build one operation from its filled and checked tree.
+
+    ``redis_url`` is the environment variable with the address of the service's redis.
+    """
     tree = fill_in_progress(tree)
     get = tree.get
     made: dict[str, Any] = {
-        key: build(block)
+        key: blocks.with_address(build(block), redis_url)
         for key, build in _BUILDERS.items()
         if (block := tree.block(key)) is not None
     }

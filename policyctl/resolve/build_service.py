@@ -45,7 +45,7 @@ def fill_inbound(block: Block) -> Block:
     return Block(entries, block.layer)
 
 
-def inbound(block: Block | None) -> Inbound | None:
+def inbound(block: Block | None, redis_url: str | None = None) -> Inbound | None:
     """Build the protection of a service as a server from its filled block."""
     if block is None:
         return None
@@ -53,7 +53,11 @@ def inbound(block: Block | None) -> Inbound | None:
     budget = block.block("budget")
     return Inbound(
         bulkhead=None if bulkhead is None else blocks.bulkhead(bulkhead),
-        rate_limit=None if rate is None else blocks.rate_limit(rate),
+        rate_limit=(
+            None
+            if rate is None
+            else blocks.with_address(blocks.rate_limit(rate), redis_url)
+        ),
         budget=None if budget is None else _inbound_budget(budget),
     )
 

@@ -159,6 +159,7 @@ class Links:
                     path=subject.path,
                     span=edge.span,
                     document=callee.merged.document,
+                    redis_url=callee.context.redis_url,
                 )
         return Call(
             to=edge.to,

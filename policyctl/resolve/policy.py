@@ -196,7 +196,10 @@ class SlowCall:
 
 @dataclass(frozen=True, slots=True)
 class CircuitBreaker:
-    """Either threshold may be None, but not all of the three trip rules."""
+    """Either threshold may be None, but not all of the three trip rules.
+
+    ``url_env`` is the environment variable with the address where store is redis.
+    """
 
     failure_threshold: int | None
     failure_ratio: float | None
@@ -216,6 +219,7 @@ class CircuitBreaker:
     max_keys: int
     store: Literal["memory", "redis"]
     mode: Literal["enforce", "observe", "forced_open", "disabled"]
+    url_env: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +243,7 @@ class RateLimit:
     max_wait: float
     store: Literal["memory", "redis"] = "memory"
     mode: Literal["enforce", "observe", "disabled"] = "enforce"
+    url_env: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +287,7 @@ class Idempotency:
     store: Literal["memory", "sqlite", "redis"]
     path: str | None
     codec: str
+    url_env: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,6 +179,7 @@ def _operations(service: Judged, links: Links) -> dict[str, Operation]:
             span=subject.span,
             document=merged.document,
             calls=tuple(map(links.call, service.operation_calls[name])),
+            redis_url=service.context.redis_url,
         )
         for name, subject in service.operations.items()
     }
@@ -206,7 +207,7 @@ def _service(
         facts=service_facts(settings.block("facts")),
         operations=operations,
         calls=tuple(map(links.call, service.calls)),
-        inbound=build_service.inbound(inbound),
+        inbound=build_service.inbound(inbound, service.context.redis_url),
         queues=_queues(service, find),
         telemetry=build_service.telemetry(settings.block("telemetry")),
         ignores=build_service.ignores(merged),

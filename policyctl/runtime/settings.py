@@ -251,6 +251,18 @@ class SlowCall(Settings):
 
 
 _MODES = ("enforce", "observe", "disabled")
+REDIS_URL = "POLICY_REDIS_URL"
+"""The environment variable with the address of a store, unless another is named."""
+
+
+def _address(path: str, store: str, url_env: str | None) -> str | None:
+    if store == "redis":
+        return url_env or REDIS_URL
+    if url_env is not None:
+        raise _f.refuse(
+            f"{path}.url_env", f"{url_env!r} does not go with store {store}"
+        )
+    return None
 
 
 class CircuitBreaker(Settings):
@@ -274,6 +286,7 @@ class CircuitBreaker(Settings):
     max_keys: int = 1000
     store: Literal["memory", "redis"] = "memory"
     mode: Literal["enforce", "observe", "forced_open", "disabled"] = "enforce"
+    url_env: str | None = None
 
     _path = "circuit_breaker"
     _checks = _f.checks(
@@ -295,6 +308,7 @@ class CircuitBreaker(Settings):
         max_keys=_f.count(1),
         store=_f.choice("memory", "redis"),
         mode=_f.choice("enforce", "observe", "forced_open", "disabled"),
+        url_env=_f.optional(_f.text),
     )
 
     def _finish(self, given: frozenset[str]) -> None:
@@ -312,6 +326,7 @@ class CircuitBreaker(Settings):
                 f"{self.minimum_calls} is over the window of {calls} calls",
                 "raise the window or lower minimum_calls",
             )
+        self._set("url_env", _address(self._path, self.store, self.url_env))
 
 
 class Bulkhead(Settings):
@@ -350,6 +365,7 @@ class RateLimit(Settings):
     max_wait: float = 0.0
     store: Literal["memory", "redis"] = "memory"
     mode: Literal["enforce", "observe", "disabled"] = "enforce"
+    url_env: str | None = None
 
     _path = "rate_limit"
     _checks = _f.checks(
@@ -358,11 +374,13 @@ class RateLimit(Settings):
         max_wait=_f.duration,
         store=_f.choice("memory", "redis"),
         mode=_f.choice(*_MODES),
+        url_env=_f.optional(_f.text),
     )
 
     def _finish(self, given: frozenset[str]) -> None:
         if "burst" not in given:
             self._set("burst", max(1, -int(-self.rate // 1)))
+        self._set("url_env", _address(self._path, self.store, self.url_env))
 
 
 class Hedge(Settings):
@@ -436,6 +454,7 @@ class Idempotency(Settings):
     store: Literal["memory", "sqlite", "redis"] = "memory"
     path: str | None = None
     codec: str = "json"
+    url_env: str | None = None
 
     _path = "idempotency"
     _checks = _f.checks(
@@ -448,6 +467,7 @@ class Idempotency(Settings):
         store=_f.choice("memory", "sqlite", "redis"),
         path=_f.optional(_f.text),
         codec=_f.text,
+        url_env=_f.optional(_f.text),
     )
 
     def _finish(self, given: frozenset[str]) -> None:
@@ -458,6 +478,7 @@ class Idempotency(Settings):
             raise _f.refuse(
                 "idempotency.path", f"{self.path!r} does not go with store {self.store}"
             )
+        self._set("url_env", _address(self._path, self.store, self.url_env))
 
 
 class InboundBudget(Settings):
