@@ -1,8 +1,6 @@
 """``python -m policyctl`` is the ``policyctl`` command."""
 
-import sys
-
-from policyctl.cli.main import run
+from policyctl.cli.main import main
 
 if __name__ == "__main__":
-    sys.exit(run())
+    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from policyctl.cli import _cache
@@ -63,10 +64,20 @@ def _answer(console: Console, arguments: list[str]) -> int:
 
 
 def _invoke(arguments: list[str]) -> int:
-    """Hand over to typer, which may be missing."""
+    """Hand over to typer, which may be missing.
+
+    Commands are short, and make objects by the million and hardly any garbage: cyclic
+    garbage collection would only walk through the policies again and again.
+    """
     from policyctl.cli import _app
 
-    return _app.invoke(arguments)
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return _app.invoke(arguments)
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _fail(console: Console, error: Exception) -> int:

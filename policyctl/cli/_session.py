@@ -79,6 +79,10 @@ def changed(session: Session, contents: Mapping[str, bytes]) -> Session:
     return _resolve(session.config, gathered, session.environment)
 
 
+_latest: list[Session] = []
+"""The last session, kept until the process ends: freeing it would only take time."""
+
+
 def _resolve(config: Config, gathered: Gathered, overlay: str | None) -> Session:
     loaded = project.load_project(
         project.Inputs(
@@ -86,7 +90,9 @@ def _resolve(config: Config, gathered: Gathered, overlay: str | None) -> Session
         )
     )
     findings = (*gathered.findings, *loaded.diagnostics)
-    return Session(config, gathered, overlay, loaded.project, findings)
+    session = Session(config, gathered, overlay, loaded.project, findings)
+    _latest[:] = [session]
+    return session
 
 
 def _input(file: File) -> project.InputFile:

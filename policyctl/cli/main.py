@@ -20,6 +20,22 @@ def run(argv: list[str] | None = None) -> int:
     return run(arguments)
 
 
+def main() -> None:
+    """Run the command line and end the process with its exit code.
+
+    It ends at once: freeing a large run's objects one by one takes longer than what
+    the operating system does, and all output has been written.
+    """
+    code = run()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            code = code or 2
+    os._exit(code)
+
+
 def _print_version() -> int:
     """Print the version with as few imports as can be."""
     from policyctl._version import __version__

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from policyctl.diagnostics import Related, Span
+from policyctl.resolve.origins import Origins
 from policyctl.resolve.policy import Call, Operation, Origin, Queue, Service
 from policyctl.source.nodes import Document, NodePath
 
@@ -49,7 +50,10 @@ class Place:
 
     def stated(self, at: str) -> bool:
         """Whether a file, not a built-in default, gives the value at ``at``."""
-        origin = self.origins.get(at)
+        origins = self.origins
+        if isinstance(origins, Origins):
+            return origins.stated(at)
+        origin = origins.get(at)
         return origin is not None and origin.kind != "default"
 
     def span_of(self, at: str) -> Span:

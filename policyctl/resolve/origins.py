@@ -27,6 +27,10 @@ class Origins(Mapping[str, Origin]):
             raise KeyError(path)
         return self._tree.origin(parts, self._base)
 
+    def stated(self, path: str) -> bool:
+        """Whether a file gives the value at a dotted path; cheaper than its origin."""
+        return self._tree.stated(tuple(path.split(".")))
+
     def __iter__(self) -> Iterator[str]:
         return (".".join(map(str, path)) for path, _node in walk(self._tree))
 
