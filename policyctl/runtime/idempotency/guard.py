@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from itertools import count
+from weakref import WeakSet
 
 from policyctl.runtime.budget import NO_DEADLINE, current_deadline
 from policyctl.runtime.clock import CLOCK
@@ -15,6 +17,7 @@ from policyctl.runtime.idempotency.memory import MemoryStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from asyncio import Future
     from collections.abc import Callable
     from contextvars import Token
     from typing import Any
@@ -29,6 +32,7 @@ LONGEST_POLL = 0.5
 """Seconds between looks at a store that cannot wake anybody; doubled up to this."""
 
 _next_owner = count(1).__next__
+_guards: WeakSet[Guard] = WeakSet()
 
 
 class Ticket:
@@ -122,6 +126,7 @@ class Guard:
     """
 
     __slots__ = (
+        "__weakref__",
         "_classifier",
         "_codec",
         "_keys",
@@ -153,6 +158,7 @@ class Guard:
         forward = settings.forward
         self.argument = None if forward is None else forward.argument
         self.header = "" if forward is None else forward.header or ""
+        _guards.add(self)
 
     def enter(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -221,7 +227,21 @@ class Guard:
             return self._try(ticket)
         import asyncio
 
-        return await asyncio.to_thread(self._try, ticket)
+        trying = asyncio.ensure_future(asyncio.to_thread(self._try, ticket))
+        try:
+            return await asyncio.shield(trying)
+        except asyncio.CancelledError:
+            # The thread may yet take the key for a caller who is gone.
+            trying.add_done_callback(lambda done: self._give_up(ticket, done))
+            raise
+
+    def _give_up(self, ticket: Ticket, done: Future[bool]) -> None:
+        if ticket.key is None or done.cancelled() or done.exception() is not None:
+            return
+        from threading import Thread
+
+        arguments = (ticket.key.stored, ticket._owner)
+        Thread(target=self.store.release, args=arguments, daemon=True).start()
 
     def _replay(self, ticket: Ticket, key: Key, record: Record) -> bool:
         if record.fingerprint != key.fingerprint:
@@ -286,18 +306,19 @@ def _find_store(settings: Idempotency) -> Store:
 
 def _process() -> str:
     """Tells this process's owners from those of others on a shared store."""
-    import os
-
     return f"{os.getpid()}-{_BORN}"
 
 
-def _born() -> str:
-    import os
-
-    return os.urandom(6).hex()
+_BORN = os.urandom(6).hex()
 
 
-_BORN = _born()
+def _after_fork_in_child() -> None:
+    for guard in list(_guards):
+        guard.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _log(name: str, what: str, problem: Exception) -> None:

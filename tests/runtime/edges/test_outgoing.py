@@ -182,6 +182,64 @@ def test_the_clients_timeout_is_shortened_to_the_budget(
     assert time.monotonic() - start < 0.4
 
 
+@pytest.mark.parametrize("timeout", [(5, 5), 5, None])
+def test_every_form_of_requests_timeouts_is_shortened(
+    server: tuple[str, list[dict[str, str]]], timeout: Any
+) -> None:
+    """One number, a pair, or nothing."""
+    requests = pytest.importorskip("requests")
+    from policyctl.runtime.edges.requests import BudgetAdapter
+
+    url, _ = server
+    policy = Policy(budget=settings.Budget(total=5.0, header=HEADER))
+    with requests.Session() as session:
+        session.trust_env = False
+        session.mount("http://", BudgetAdapter.of(policy))
+        with budget(0.1), pytest.raises(requests.exceptions.Timeout):
+            session.get(f"{url}/hang", timeout=timeout)
+
+
+def test_a_timeout_object_of_urllib3_is_left_alone(
+    server: tuple[str, list[dict[str, str]]],
+) -> None:
+    """Who goes that deep knows best."""
+    requests = pytest.importorskip("requests")
+    import urllib3
+
+    from policyctl.runtime.edges.requests import BudgetAdapter
+
+    url, seen = server
+    with requests.Session() as session:
+        session.trust_env = False
+        session.mount("http://", BudgetAdapter(HEADER))
+        with budget(0.2):
+            session.get(url, timeout=urllib3.Timeout(total=5))
+    assert len(seen) == 1
+
+
+async def test_aiohttp_takes_over_the_settings_of_an_operation(
+    server: tuple[str, list[dict[str, str]]],
+) -> None:
+    """budget_trace_of() reads header and reserve."""
+    aiohttp = pytest.importorskip("aiohttp")
+    from policyctl.runtime.edges.aiohttp import budget_trace_of
+
+    url, seen = server
+    policy = Policy(
+        budget=settings.Budget(
+            total=15.0,
+            reserve=0.5,
+            header=settings.BudgetHeader(name="X-Left", unit="ms"),
+        )
+    )
+    with budget(1.0):
+        traces = [budget_trace_of(policy)]
+        async with aiohttp.ClientSession(trace_configs=traces) as session:
+            async with session.get(url) as response:
+                assert response.status == 200
+    assert 300 < int(seen[0]["x-left"]) <= 500
+
+
 def test_settings_of_an_operation_are_taken_over() -> None:
     """Header, unit and reserve come from its budget block."""
     policy = Policy(

@@ -144,6 +144,20 @@ def test_an_error_gives_the_slot_back() -> None:
     assert inbound.statistics()["in_use"] == 0
 
 
+def test_a_thread_waits_for_a_slot() -> None:
+    """Within max_wait it gets the next one; with its budget gone it is 504."""
+    inbound = Inbound(
+        budget=BUDGET,
+        bulkhead=settings.Bulkhead(max_concurrent=1, max_queue=5, max_wait=30.0),
+    )
+    guarded = inbound.wsgi(plain)
+    inbound.enter()
+    assert call(guarded, HTTP_X_BUDGET_MS="50")[0] == "504 Gateway Timeout"
+    threading.Timer(0.05, inbound.leave).start()
+    assert call(guarded)[0] == "200 OK"
+    assert inbound.statistics()["in_use"] == 0
+
+
 class Quiet(WSGIRequestHandler):
     """Writes no log lines."""
 

@@ -16,8 +16,10 @@ import pytest
 from policyctl.runtime import settings
 from policyctl.runtime.budget import budget
 from policyctl.runtime.classify import Classifier
+from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import IdempotencyConflictError, PolicyConfigError
 from policyctl.runtime.idempotency import Guard, forwarded_headers, forwarded_key
+from policyctl.runtime.idempotency.memory import MemoryStore
 from policyctl.testing import fake_clock
 
 
@@ -507,6 +509,99 @@ def test_stores_that_are_not_there_are_refused(store: str) -> None:
     path = "x.db" if store == "sqlite" else None
     with pytest.raises(PolicyConfigError, match=f"has no store '{store}'"):
         make(store=store, path=path)
+
+
+class RemoteStore(MemoryStore):
+    """A store that may block and cannot wake anybody, as one on a disk or network."""
+
+    blocking = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: set[int] = set()
+
+    def claim(self, *args: Any) -> Any:
+        """Note the thread."""
+        self.threads.add(threading.get_ident())
+        return super().claim(*args)
+
+    def complete(self, *args: Any) -> bool:
+        """Note the thread."""
+        self.threads.add(threading.get_ident())
+        return super().complete(*args)
+
+    def watch(self, *args: Any) -> bool:
+        """Nobody is told."""
+        return False
+
+
+def remote() -> tuple[Guard, RemoteStore]:
+    """A guard over a store that may block."""
+    store = RemoteStore()
+    block = settings.Idempotency(key=("key",))
+    return Guard("pay.charge", block, Classifier(), store=store), store
+
+
+async def test_a_store_that_may_block_is_used_from_other_threads() -> None:
+    """The event loop's thread makes no call to it; waiting polls."""
+    guard, store = remote()
+    gate, entries = asyncio.Event(), 0
+
+    async def charge(key: str) -> str:
+        nonlocal entries
+        entries += 1
+        await gate.wait()
+        return "ok"
+
+    calls = [asyncio.create_task(run_async(guard, charge, "k")) for _ in range(3)]
+    await asyncio.sleep(0.05)
+    gate.set()
+    assert await asyncio.gather(*calls) == ["ok"] * 3
+    assert entries == 1
+    assert threading.get_ident() not in store.threads
+
+
+async def test_a_key_that_is_taken_for_a_cancelled_caller_comes_back() -> None:
+    """The cancel lands while another thread is taking the key."""
+    guard, store = remote()
+    taking, gate = threading.Event(), threading.Event()
+    claim = store.claim
+
+    def slow(*args: Any) -> Any:
+        taking.set()
+        gate.wait(5)
+        return claim(*args)
+
+    store.claim = slow  # type: ignore[method-assign]
+    api = Api("ok")
+    caller = asyncio.create_task(run_async(guard, api.charge, "k"))
+    await asyncio.to_thread(taking.wait, 5)
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    gate.set()
+    assert await run_async(guard, api.charge, "k") == "ok"
+
+
+def test_threads_poll_a_store_that_cannot_wake_them() -> None:
+    """Pauses grow from 20 ms to half a second, and end with the outcome."""
+    guard, store = remote()
+    api = Api("ok")
+    with fake_clock() as clock:
+        first = guard.enter(api.charge, ("k",), {})
+        pauses: list[float] = []
+
+        def sleep(seconds: float) -> None:
+            pauses.append(seconds)
+            clock.advance(seconds)
+            if len(pauses) == 7:
+                first.settle("ok", None)
+
+        CLOCK.sleep = sleep
+        assert run_sync(guard, api.charge, "k") == "ok"
+    assert pauses == [0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.5]
+    assert api.entries == []
+    assert len(store) == 1
 
 
 def test_a_child_process_starts_without_calls_in_progress() -> None:
