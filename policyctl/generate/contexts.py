@@ -33,6 +33,27 @@ class CalleeContext:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueContext:
+    """One queue object.
+
+    Attributes:
+        name: the variable that holds it.
+        kind: the class that is called.
+        arguments: as those of a policy.
+        module: the module of the payload's class; empty for JSON objects.
+        payload: the name that stands for the payload's class.
+        alias: the class inside its imported module; empty for JSON objects.
+    """
+
+    name: str
+    kind: str
+    arguments: tuple[str, ...]
+    module: str
+    payload: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleContext:
     """The module of one service.
 
@@ -46,6 +67,9 @@ class ModuleContext:
         inbound: the arguments of the service's protection as a server, laid out;
             none without an ``inbound`` block.
         callees: the services that this one calls under settings of its own.
+        queues: the queues that the service has code for, in the order of the file.
+        payload_types: lines that name their payloads' classes for type checkers.
+        payload_names: the same names at run time.
     """
 
     header: tuple[str, ...]
@@ -56,6 +80,9 @@ class ModuleContext:
     policies: tuple[PolicyContext, ...]
     inbound: tuple[str, ...]
     callees: tuple[CalleeContext, ...]
+    queues: tuple[QueueContext, ...] = ()
+    payload_types: tuple[str, ...] = ()
+    payload_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

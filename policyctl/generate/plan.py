@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from policyctl.generate.contexts import CalleeContext, ModuleContext, PolicyContext
+from policyctl.generate.contexts import (
+    CalleeContext,
+    ModuleContext,
+    PolicyContext,
+    QueueContext,
+)
 from policyctl.generate.docstrings import listing, paragraph, quoted
 from policyctl.generate.edges import edge_name, own_edges
 from policyctl.generate.expressions import inbound_arguments, policy_arguments
@@ -12,6 +17,13 @@ from policyctl.generate.header import Header
 from policyctl.generate.options import RUNTIMES, GenerateOptions
 from policyctl.generate.overrides import overrides
 from policyctl.generate.plan_package import exports
+from policyctl.generate.queues import (
+    generated,
+    payload_lines,
+    queue_context,
+    queue_overrides,
+    queue_summary,
+)
 from policyctl.generate.words import inbound_summary, summary
 from policyctl.resolve.policy import Operation, Service
 
@@ -34,18 +46,23 @@ def module_context(
     inbound: tuple[str, ...] = ()
     if service.inbound is not None:
         inbound = inbound_arguments(service.name, service.inbound)
-    names = [*service.operations]
+    queues = tuple(map(queue_context, generated(service).values()))
+    types, running = payload_lines(queues)
+    names = [*service.operations, *(queue.name for queue in queues)]
     names += ["inbound"] if inbound else []
     names += ["to"] if callees else []
     return ModuleContext(
         header=header.lines(),
         docstring=quoted([*_module_docstring(service, header, options)]),
         runtime=RUNTIMES[options.runtime],
-        imports=tuple(_imports(policies, inbound, callees)),
+        imports=tuple(_imports(policies, inbound, callees, queues)),
         exports=exports(names),
         policies=policies,
         inbound=inbound,
         callees=callees,
+        queues=queues,
+        payload_types=tuple(types),
+        payload_names=tuple(running),
     )
 
 
@@ -53,6 +70,7 @@ def _imports(
     policies: Sequence[PolicyContext],
     inbound: Sequence[str],
     callees: Sequence[CalleeContext],
+    queues: Sequence[QueueContext],
 ) -> Iterator[str]:
     """The modules of the runtime that the printed text names."""
     used = [*policies, *(policy for callee in callees for policy in callee.policies)]
@@ -60,6 +78,8 @@ def _imports(
         yield "inbound"
     if used:
         yield "policy"
+    if queues:
+        yield "queues"
     texts = [*inbound, *(text for policy in used for text in policy.arguments)]
     if any("=_settings." in text for text in texts):
         yield "settings"
@@ -104,6 +124,10 @@ def _module_docstring(
         yield ""
         yield "inbound:"
         yield from listing(inbound_summary(service.inbound), INDENT, INDENT)
+    for name, queue in service.queues.items():
+        yield ""
+        yield f"{name}:"
+        yield from listing(queue_summary(queue), INDENT, INDENT)
     variables = list(_variables(service))
     if variables:
         yield ""
@@ -123,3 +147,5 @@ def _variables(service: Service) -> Iterator[str]:
         yield from overrides(service.name, name, operation)
     if service.inbound is not None:
         yield from overrides(service.name, "inbound", service.inbound)
+    for queue in generated(service).values():
+        yield from queue_overrides(queue)

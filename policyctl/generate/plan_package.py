@@ -10,8 +10,9 @@ from policyctl.generate.contexts import PackageContext
 from policyctl.generate.docstrings import paragraph, quoted
 from policyctl.generate.edges import policy_names
 from policyctl.generate.header import Header
-from policyctl.generate.layout import Group, call, lay_out, sequence
+from policyctl.generate.layout import Expr, Group, call, lay_out, sequence
 from policyctl.generate.options import RUNTIMES, GenerateOptions
+from policyctl.generate.queues import queue_names
 
 INDENT = "    "
 
@@ -57,10 +58,13 @@ def _policies(services: Mapping[str, Mapping[str, Any]]) -> str:
             for name in sorted(services)
         ),
     )
-    registry = call(
-        "_package_registry.PackageRegistry",
-        [("module", "__name__"), ("operations", table)],
-    )
+    arguments: list[tuple[str, Expr]] = [("module", "__name__"), ("operations", table)]
+    queues = {name: queue_names(services[name]) for name in sorted(services)}
+    if any(queues.values()):
+        named = [(name, found) for name, found in queues.items() if found]
+        items = tuple((f"{literals.string(n)}: ", _strings(q)) for n, q in named)
+        arguments.append(("queues", Group("", "{}", items)))
+    registry = call("_package_registry.PackageRegistry", arguments)
     return lay_out("policies: _typing.Final = ", registry)
 
 

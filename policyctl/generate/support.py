@@ -50,8 +50,9 @@ def unsupported(service: Service) -> Iterator[Diagnostic]:
             yield _of_service(
                 service, ("inbound", *parts), f"inbound.{'.'.join(parts)}"
             )
-    for name in service.queues:
-        yield _of_service(service, ("queues", name), "a queue")
+    for name, queue in service.queues.items():
+        if queue.store == "redis":
+            yield _of_service(service, ("queues", name, "store"), "a queue in redis")
     for sink in _SINKS:
         if getattr(service.telemetry, sink) is not None:
             yield _of_service(service, ("telemetry", sink), f"telemetry.{sink}")

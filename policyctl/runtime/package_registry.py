@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from policyctl.runtime.policy import Policy
+    from policyctl.runtime.queues import Queue
     from policyctl.runtime.views import BulkheadView, CircuitBreakerView
 
 
@@ -27,15 +28,21 @@ class PackageRegistry:
     Args:
         module: the import name of the package's ``registry`` module.
         operations: the names of each service's operations; a service is a module.
+        queues: the names of each service's queues.
     """
 
-    __slots__ = ("_operations", "_package")
+    __slots__ = ("_operations", "_package", "_queues")
 
     def __init__(
-        self, *, module: str, operations: Mapping[str, tuple[str, ...]]
+        self,
+        *,
+        module: str,
+        operations: Mapping[str, tuple[str, ...]],
+        queues: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         self._package = module.rpartition(".")[0]
         self._operations = operations
+        self._queues = queues or {}
 
     def __getitem__(self, name: str) -> Policy:
         if name not in self:
@@ -89,6 +96,24 @@ class PackageRegistry:
             if policy.settings.get("bulkhead") is not None
         }
 
+    def queues(self, pattern: str = "*") -> dict[str, Queue[Any]]:
+        """Queues of the package whose name matches, sorted by name.
+
+        Raises:
+            PolicyConfigError: a name without wildcards is unknown.
+        """
+        from policyctl.runtime.queues import live
+
+        for service in self._queues:
+            self._load(service)
+        own = {f"{s}.{name}" for s, names in self._queues.items() for name in names}
+        found = live.queues(pattern) if own else {}
+        if not any(character in pattern for character in "*?["):
+            if pattern not in own:
+                raise self._unknown(pattern, own)
+            return found
+        return {name: queue for name, queue in found.items() if name in own}
+
     def statistics(self, pattern: str = "*") -> dict[str, dict[str, Any]]:
         """State and counts of the policies that match, ready for JSON."""
         return {
@@ -100,11 +125,13 @@ class PackageRegistry:
 
         import_module(f"{self._package}.{service}")
 
-    def _unknown(self, name: str) -> PolicyConfigError:
+    def _unknown(self, name: str, queues: set[str] | None = None) -> PolicyConfigError:
         from difflib import get_close_matches
 
-        near = get_close_matches(name, list(self), 1, 0.5)
-        hint = f"did you mean {near[0]}?" if near else f"it has {len(self)} policies"
+        known = list(self) if queues is None else sorted(queues)
+        kinds, kind = ("policies", "policy") if queues is None else ("queues", "queue")
+        near = get_close_matches(name, known, 1, 0.5)
+        hint = f"did you mean {near[0]}?" if near else f"it has {len(known)} {kinds}"
         return PolicyConfigError(
-            f"{self._package} has no policy called {name!r}", help=hint
+            f"{self._package} has no {kind} called {name!r}", help=hint
         )

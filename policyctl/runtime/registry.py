@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from policyctl.runtime.policy import Policy
+    from policyctl.runtime.queues import Queue
     from policyctl.runtime.views import BulkheadView, CircuitBreakerView
 
 
 class _Entry:
     __slots__ = ("place", "policy", "settings")
 
-    def __init__(self, policy: Policy, settings: dict[str, Any], place: str) -> None:
+    def __init__(self, policy: Policy, settings: Mapping[str, Any], place: str) -> None:
         self.policy = policy
         self.settings = settings
         self.place = place
@@ -63,7 +64,7 @@ class Registry:
             entry = self._entries.get(name)
             if entry is None:
                 policy = make()
-                self._entries[name] = _Entry(policy, dict(settings), place)
+                self._entries[name] = _Entry(policy, settings, place)
                 return policy
             differing = _first_difference(entry.settings, settings)
             if differing is not None:
@@ -121,6 +122,16 @@ class Registry:
             for name, policy in self.policies(pattern).items()
             if policy.settings.get("bulkhead") is not None
         }
+
+    def queues(self, pattern: str = "*") -> dict[str, Queue[Any]]:
+        """Queues whose name ``service.queue`` matches, sorted by name.
+
+        Raises:
+            PolicyConfigError: a name without wildcards is unknown.
+        """
+        from policyctl.runtime.queues import live
+
+        return live.queues(pattern)
 
     def statistics(self, pattern: str = "*") -> dict[str, dict[str, Any]]:
         """State and counts of the policies that match, ready for JSON."""

@@ -75,7 +75,10 @@ SERVICES = {
         "inbound.bulkhead.mode",
         "8:41",
     ),
-    "queues: {work: {store: external, max_size: 5}}": ("a queue", "8:10"),
+    "queues: {work: {store: redis, key: work, max_size: 5}}": (
+        "a queue in redis",
+        "8:17",
+    ),
     "telemetry: {metrics: prometheus}": ("telemetry.metrics", "8:13"),
     "target: my_sdk.client:Client": ("a typed client from target", "8:1"),
 }

@@ -25,9 +25,12 @@ USES = '''\
 
 from typing import assert_type
 
-from acme import booking_agent, payment_api, registry
+from my_app.jobs import Job
+
+from acme import booking_agent, payment_api, recovery_worker, registry
 from acme.payment_api import charge
 from policyctl.runtime.policy import Policy
+from policyctl.runtime.queues import Item, JsonObject
 
 
 @payment_api.charge
@@ -49,6 +52,14 @@ async def main() -> None:
     assert_type(pay_now(1), str)
     assert_type(payment_api.quote.call(pay_now, 1), str)
     assert_type(await payment_api.quote.call(pay, 1), str)
+    recovery_worker.recovery.put(Job("a"))
+    assert_type(recovery_worker.recovery.take(), Item[Job] | None)
+    assert_type(await recovery_worker.recovery.atake_many(3), list[Item[Job]])
+    assert_type(recovery_worker.reports.take(), Item[JsonObject] | None)
+    await recovery_worker.reports.aput({"agent_id": 1, "values": [1.5]})
+    recovery_worker.recovery.put({"name": "a"})  # ERROR
+    recovery_worker.reports.put(Job("a"))  # ERROR
+    recovery_worker.elsewhere  # ERROR
     pay_now("x")  # ERROR
     await pay(1, other=2)  # ERROR
     payment_api.quote.call(pay_now, "x")  # ERROR
@@ -57,6 +68,16 @@ async def main() -> None:
     registry.payment_api.chrge  # ERROR
     booking_agent.to.tax_api.comput  # ERROR
 '''
+JOBS = """\
+class Job:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Outer:
+    class Inner:
+        pass
+"""
 ERRORS = [
     number
     for number, line in enumerate(USES.splitlines(), 1)
@@ -76,6 +97,9 @@ def project(tmp_path_factory: pytest.TempPathFactory, load: LoadProject) -> Path
     built = build(load(texts), options)
     assert built.diagnostics == ()
     write(built, compare(built, options), options)
+    (folder / "my_app").mkdir()
+    (folder / "my_app" / "__init__.py").write_text("", encoding="utf-8")
+    (folder / "my_app" / "jobs.py").write_text(JOBS, encoding="utf-8")
     (folder / "uses.py").write_text(USES, encoding="utf-8")
     return folder
 

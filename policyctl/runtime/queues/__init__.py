@@ -5,7 +5,7 @@ touches no file, thread or socket: the first operation does.
 """
 
 from policyctl.runtime.queues.item import Item
-from policyctl.runtime.queues.queue import JsonObject, Queue
+from policyctl.runtime.queues.queue import JsonObject, JsonQueue, Queue
 from policyctl.runtime.queues.settings import (
     Consume,
     DeadLetter,
@@ -21,6 +21,7 @@ __all__ = [
     "DeadLetter",
     "Item",
     "JsonObject",
+    "JsonQueue",
     "Queue",
     "Redelivery",
     "Redis",

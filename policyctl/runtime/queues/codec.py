@@ -69,8 +69,7 @@ class ModelCodec:
 def _object(value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise TypeError(f"{value!r} is not a JSON object")
-    checked: Any = value
-    return check_json(dict(checked))
+    return check_json({**value})
 
 
 OBJECTS = JsonCodec(Shape(_object, _object))

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from policyctl.runtime.queues.codec import Codec
 from policyctl.runtime.queues.records import Entry
@@ -63,9 +63,15 @@ def lane_of(payload: Any, order_by: str) -> str:
     value = payload
     for name in order_by.split("."):
         try:
-            value = value[name] if isinstance(value, Mapping) else getattr(value, name)
+            value = _member(value, name)
         except (KeyError, AttributeError):
             raise ValueError(f"the payload has no {order_by} to order by") from None
     if value is not None and not isinstance(value, str | int | float):
         value = str(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def _member(value: Any, name: str) -> Any:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value)[name]
+    return getattr(value, name)

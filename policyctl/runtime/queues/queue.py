@@ -111,3 +111,9 @@ class Queue(Putting[T], Taking[T], DeadLetters[T]):
     def after_fork(self) -> None:
         """In a child process: a fresh lock; stores look after themselves."""
         self._lock = RLock()
+
+
+if TYPE_CHECKING:
+    JsonQueue: TypeAlias = Queue[JsonObject]
+else:
+    JsonQueue = Queue

@@ -16,11 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 
-class Shape(NamedTuple):
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shape:
     """The two ways between a value and JSON data; both raise TypeError or ValueError."""
 
     pack: Callable[[Any], Any]
@@ -42,7 +43,7 @@ def check_json(value: Any) -> Any:
     Raises:
         TypeError: it holds something else, for example a tuple or a key that is no text.
     """
-    kind: type = type(value)
+    kind = _kind(value)
     if kind in _PLAIN:
         return value
     if kind is list:
@@ -52,10 +53,15 @@ def check_json(value: Any) -> Any:
     raise TypeError(f"a {kind.__name__} is not JSON")
 
 
+def _kind(value: object) -> type[Any]:
+    return type(value)
+
+
+_KEPT: dict[Any, Any] = {set: set, frozenset: frozenset}
 _PLAIN = frozenset({type(None), bool, int, float, str})
 
 
-def _exactly(kind: type, value: Any) -> Any:
+def _exactly(kind: type[Any], value: Any) -> Any:
     if type(value) is not kind:
         raise TypeError(f"{value!r} is not a {kind.__name__}")
     return value
@@ -68,7 +74,7 @@ def _number(value: Any) -> float:
 
 
 def _text_of(
-    kind: type, show: Callable[[Any], str], read: Callable[[str], Any]
+    kind: type[Any], show: Callable[[Any], str], read: Callable[[str], Any]
 ) -> Shape:
     return Shape(
         lambda value: show(_instance(kind, value)),
@@ -76,13 +82,13 @@ def _text_of(
     )
 
 
-def _instance(kind: type, value: Any) -> Any:
+def _instance(kind: type[Any], value: Any) -> Any:
     if not isinstance(value, kind):
         raise TypeError(f"{value!r} is not a {kind.__name__}")
     return value
 
 
-def _plain(kind: type) -> Shape:
+def _plain(kind: type[Any]) -> Shape:
     same = partial(_exactly, kind)
     return Shape(same, same)
 
@@ -141,7 +147,7 @@ class _Builder:
             return self._of_class(origin or annotation, arguments)
         raise TypeError(f"{annotation!r} cannot be stored as JSON")
 
-    def _of_class(self, kind: type, arguments: tuple[Any, ...]) -> Shape:
+    def _of_class(self, kind: type[Any], arguments: tuple[Any, ...]) -> Shape:
         if issubclass(kind, enum.Enum):
             return Shape(lambda v: check_json(_instance(kind, v).value), kind)
         if dataclasses.is_dataclass(kind):
@@ -157,12 +163,12 @@ class _Builder:
         if issubclass(kind, tuple):
             return self._tuple(arguments)
         if kind in (list, set, frozenset) or issubclass(kind, Sequence):
-            return self._list(list if issubclass(kind, Sequence) else kind, arguments)
+            return self._list(_KEPT.get(kind, list), arguments)
         if issubclass(kind, Mapping):
             return self._mapping(arguments)
         raise TypeError(f"a {kind.__qualname__} cannot be stored as JSON")
 
-    def _once(self, kind: type, make: Callable[[type], Shape]) -> Shape:
+    def _once(self, kind: type[Any], make: Callable[[type[Any]], Shape]) -> Shape:
         cell = self._known.get(kind)
         if cell is None:
             cell = self._known[kind] = []
@@ -170,7 +176,7 @@ class _Builder:
         found = cell
         return Shape(lambda v: found[0].pack(v), lambda d: found[0].unpack(d))
 
-    def _list(self, kind: type, arguments: tuple[Any, ...]) -> Shape:
+    def _list(self, kind: type[Any], arguments: tuple[Any, ...]) -> Shape:
         item = self.build(arguments[0] if arguments else Any)
         return Shape(
             lambda value: [item.pack(each) for each in _instance(kind, value)],
@@ -213,7 +219,7 @@ class _Builder:
             lambda data: _first([s.unpack for s in shapes], data),
         )
 
-    def _dataclass(self, kind: type) -> Shape:
+    def _dataclass(self, kind: type[Any]) -> Shape:
         hints = typing.get_type_hints(kind, include_extras=True)
         fields = [f for f in dataclasses.fields(typing.cast(Any, kind)) if f.init]
         shapes = {f.name: self.build(hints[f.name]) for f in fields}
@@ -255,7 +261,7 @@ class _Builder:
         return Shape(partial(convert, "pack"), partial(convert, "unpack"))
 
 
-def _declares(kind: type, shapes: Mapping[str, Shape], name: str) -> bool:
+def _declares(kind: type[Any], shapes: Mapping[str, Shape], name: str) -> bool:
     if name not in shapes:
         raise TypeError(f"{kind.__name__} has no {name!r}")
     return True

@@ -468,7 +468,7 @@ class Steps:
 def to_dead(values: tuple[Any, ...]) -> Dead:
     """A dead letter from its row."""
     seq, id, lane, deliveries, put_at, died_at, _, reason, error, history, body = values
-    past = json.loads(history) if history else []
+    past: list[dict[str, Any]] = json.loads(history) if history else []
     return Dead(
         id,
         body,

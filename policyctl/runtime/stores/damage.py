@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,7 +41,7 @@ def move_aside(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def readable_copy(aside: Path) -> Iterator[sqlite3.Connection]:
+def readable_copy(aside: Path) -> Generator[sqlite3.Connection]:
     """Open a copy of a moved file, so that reading does not change the original."""
     copy = aside.with_name(aside.name + ".reading")
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from threading import Lock
 from typing import Final, TypeVar
@@ -105,7 +105,7 @@ class Database:
             # The file was replaced meanwhile: what was done went into the old one.
 
     @contextlib.contextmanager
-    def _borrowed(self) -> Iterator[tuple[Connection, int]]:
+    def _borrowed(self) -> Generator[tuple[Connection, int]]:
         """A connection to the file that is there now; kept for the next one after."""
         if os.getpid() != self._process:
             self.after_fork()
@@ -229,7 +229,7 @@ def connect(path: Path | str, *, uri: bool = False) -> Connection:
 
 
 @contextlib.contextmanager
-def _translated() -> Iterator[None]:
+def _translated() -> Generator[None]:
     """Full disks and damaged files as errors of ours."""
     try:
         yield

@@ -515,7 +515,7 @@ async def test_async_forms_do_the_same(make: MakeQueue) -> None:
     assert await queue.aredrive() == 1
     assert await queue.apurge() == 0
     assert (await queue.astats()).dead == 0
-    assert not await asyncio.wait_for(four.aack(), 5) is False
+    assert await asyncio.wait_for(four.aack(), 5) is not False
 
 
 async def test_an_async_wait_is_bounded(make: MakeQueue, backend: Any) -> None:
