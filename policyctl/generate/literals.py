@@ -65,9 +65,10 @@ def text(value: str) -> str:
     """``value`` for a comment or the inside of a docstring, on one line.
 
     The backslash and everything invisible is escaped, so that the docstring's value
-    reads like its source; three quotes in a row are broken up.
+    reads like its source; three quotes in a row are broken up. A lone surrogate is
+    shown, not meant: Python 3.13 does not compile a docstring that holds one.
     """
-    shown = _NOT_PLAIN_TEXT.sub(lambda match: _escape(match[0], ""), value)
+    shown = _NOT_PLAIN_TEXT.sub(lambda match: _escape_in_text(match[0]), value)
     return shown.replace('"""', '""\\"')
 
 
@@ -75,6 +76,11 @@ def _escape(char: str, quote: str) -> str:
     if char == '"':
         return '\\"' if quote == '"' else char
     return _escape_other(char)
+
+
+def _escape_in_text(char: str) -> str:
+    shown = _escape_other(char)
+    return f"\\{shown}" if "\ud800" <= char <= "\udfff" else shown
 
 
 @lru_cache(maxsize=4096)

@@ -262,7 +262,7 @@ def _service(
 @pytest.fixture(scope="session")
 def random_services() -> st.SearchStrategy[p.Service]:
     """Services whose every text may hold anything."""
-    return st.builds(
+    services = st.builds(
         _service,
         st.tuples(
             _operations("quotes_api", "get_quote"), _operations("quotes_api", "list")
@@ -272,15 +272,16 @@ def random_services() -> st.SearchStrategy[p.Service]:
         _maybe(_texts),
         _texts.map(lambda text: f"policies/{text.replace(chr(0), '')}.yaml"),
     )
+    return st.deferred(lambda: services)  # which is shown in few words
 
 
 @pytest.fixture(scope="session")
 def random_texts() -> st.SearchStrategy[str]:
     """Texts with everything that could break out of a literal."""
-    return _texts
+    return st.deferred(lambda: _texts)
 
 
 @pytest.fixture(scope="session")
 def random_values() -> st.SearchStrategy[Any]:
     """Plain data with such texts in it."""
-    return _values
+    return st.deferred(lambda: _values)

@@ -66,3 +66,9 @@ def test_the_longest_integers_can_be_read_back() -> None:
 def test_text_of_comments_and_docstrings() -> None:
     """Backslashes and invisible characters are escaped, triple quotes broken up."""
     assert text('a\\b "c" \u202e\n """"""') == ('a\\\\b "c" \\u202e\\n ""\\"""\\"')
+
+
+def test_a_docstring_shows_lone_surrogates() -> None:
+    """They are shown with a backslash: some Pythons cannot compile the character."""
+    assert text("\ud800 \udfff \\ud800") == "\\\\ud800 \\\\udfff \\\\ud800"
+    compile(f'"""{text(chr(0xD800))}"""', "generated.py", "exec")
