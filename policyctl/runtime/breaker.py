@@ -95,12 +95,12 @@ class Breaker:
         self.window: CountWindow | TimeWindow | None = None
         if settings.failure_ratio is not None or settings.slow_call is not None:
             self.window = make_window(settings.window)
-        self._gates: list[Gate] = []
-        self._queues: list[Waiters] = []
+        self._gates: tuple[Gate, ...] = ()
+        self._queues: tuple[Waiters, ...] = ()
         self._inside = 0
         self._unusual = self._is_unusual()
-        self._pending: list[tuple[str, str]] = []
-        self._turned_away: list[Waiter] = []
+        self._pending: tuple[tuple[str, str], ...] = ()
+        self._turned_away: tuple[Waiter, ...] = ()
         self._notify = notify
         self._random = random
         self._refusing = settings.mode != "observe"
@@ -110,7 +110,7 @@ class Breaker:
     def attach(self, gate: Gate) -> None:
         """Keep ``gate`` flagged while anything here is unusual."""
         with self.lock, gate.lock:
-            self._gates.append(gate)
+            self._gates += (gate,)
             gate.episode = self.episode
             if self._unusual:
                 gate.count += UNUSUAL
@@ -121,8 +121,8 @@ class Breaker:
             if waiters in self._queues:
                 return
             if len(self._queues) >= _MANY_QUEUES:
-                self._queues = [queue for queue in self._queues if queue.queue]
-            self._queues.append(waiters)
+                self._queues = tuple(queue for queue in self._queues if queue.queue)
+            self._queues += (waiters,)
 
     @property
     def counts_successes(self) -> bool:
@@ -358,7 +358,7 @@ class Breaker:
             self.window.clear()
             self.window.expect_judgement(0)
         if old != state:
-            self._pending.append((old, state))
+            self._pending += ((old, state),)
         self._refresh(renew=True)
 
     def _refresh(self, renew: bool = False) -> None:
@@ -382,7 +382,7 @@ class Breaker:
                     gate.count += change
         if refusing:
             for queue in self._queues:
-                self._turned_away += queue.turn_away(self)
+                self._turned_away += tuple(queue.turn_away(self))
 
     def _is_unusual(self) -> bool:
         if self._manual is not None:
@@ -420,7 +420,7 @@ class Breaker:
         self._permits.clear()
         new = self._shown()
         if new != old:
-            self._pending.append((old, new))
+            self._pending += ((old, new),)
         self._refresh(renew=True)
 
     def after_fork(self) -> None:
@@ -435,14 +435,11 @@ class Breaker:
     # -- events ------------------------------------------------------------------
 
     def _emit(self) -> None:
-        turned_away, self._turned_away = self._turned_away, []
+        turned_away, self._turned_away = self._turned_away, ()
         for waiter in turned_away:
             waiter.wake()
-        while self._pending:
-            try:
-                old, new = self._pending.pop(0)
-            except IndexError:
-                return
+        pending, self._pending = self._pending, ()
+        for old, new in pending:
             self._notify(old, new)
 
 

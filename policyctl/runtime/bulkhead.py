@@ -9,7 +9,6 @@ on by number, so that a changed limit cannot over-grant.
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections import deque
 
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.gate import UNUSUAL, Gate
@@ -119,7 +118,7 @@ class Waiters:
         self.settings = settings
         self.max_concurrent = settings.max_concurrent
         self.rejected = 0
-        self.queue: deque[Waiter] = deque()
+        self.queue: list[Waiter] = []
         if settings.mode != "disabled":
             gate.limit = settings.max_concurrent
         gate.waiters = self
@@ -195,7 +194,7 @@ class Waiters:
         gate, queue = self.gate, self.queue
         served: list[Waiter] = []
         while queue and gate.in_use < self.max_concurrent:
-            waiter = queue.popleft()
+            waiter = queue.pop(0)
             waiter.state = GRANTED
             served.append(waiter)
             gate.count += 1
@@ -230,7 +229,6 @@ class Waiters:
     def after_fork(self) -> None:
         """In a child process: all slots are free and nobody waits."""
         self.gate.after_fork()
-        self.queue = deque()
 
 
 def wait_in_thread(waiters: Waiters, waiter: ThreadWaiter, until: float) -> int:

@@ -13,9 +13,9 @@ from policyctl.runtime.errors import (
     PolicyConfigError,
     PolicyError,
 )
-from policyctl.runtime.matching import ErrorMatcher
+from policyctl.runtime.matching import error_matcher
 from policyctl.runtime.predicate import holds, predicate
-from policyctl.runtime.status import StatusMatcher, status_of
+from policyctl.runtime.status import status_matcher, status_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,29 +95,29 @@ class Classifier:
     def _set_breaker(self, settings: CircuitBreaker | None) -> None:
         block = "circuit_breaker"
         if settings is None:
-            self._record = ErrorMatcher(("Exception",))
-            self._ignore = ErrorMatcher()
-            self._record_status = self._ignore_status = StatusMatcher()
+            self._record = error_matcher(("Exception",))
+            self._ignore = error_matcher()
+            self._record_status = self._ignore_status = status_matcher()
             self._record_result = None
             return
-        self._record = ErrorMatcher(settings.record_on, f"{block}.record_on")
-        self._ignore = ErrorMatcher(settings.ignore_on, f"{block}.ignore_on")
-        self._record_status = StatusMatcher(settings.record_on_status)
-        self._ignore_status = StatusMatcher(settings.ignore_on_status)
+        self._record = error_matcher(settings.record_on, f"{block}.record_on")
+        self._ignore = error_matcher(settings.ignore_on, f"{block}.ignore_on")
+        self._record_status = status_matcher(settings.record_on_status)
+        self._ignore_status = status_matcher(settings.ignore_on_status)
         self._record_result = predicate(
             settings.record_if_result, f"{block}.record_if_result"
         )
 
     def _set_retry(self, settings: Retry | None) -> None:
         if settings is None:
-            self._retry = self._never = ErrorMatcher()
-            self._retry_status = self._never_status = StatusMatcher()
+            self._retry = self._never = error_matcher()
+            self._retry_status = self._never_status = status_matcher()
             self._retry_error = self._retry_result = None
             return
-        self._retry = ErrorMatcher(settings.retry_on, "retry.retry_on")
-        self._never = ErrorMatcher(settings.never_retry_on, "retry.never_retry_on")
-        self._retry_status = StatusMatcher(settings.retry_on_status)
-        self._never_status = StatusMatcher(settings.never_retry_on_status)
+        self._retry = error_matcher(settings.retry_on, "retry.retry_on")
+        self._never = error_matcher(settings.never_retry_on, "retry.never_retry_on")
+        self._retry_status = status_matcher(settings.retry_on_status)
+        self._never_status = status_matcher(settings.never_retry_on_status)
         self._retry_error = predicate(settings.retry_if, "retry.retry_if")
         self._retry_result = predicate(
             settings.retry_if_result, "retry.retry_if_result"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policyctl.runtime.classify import FAILURE, OUTCOME, members
 from policyctl.runtime.conditions import condition_table
-from policyctl.runtime.matching import ErrorMatcher
+from policyctl.runtime.matching import error_matcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class FallbackRules:
     ) -> None:
         wanted = DEFAULT_FALLBACK_ON if entries is None else entries
         self._recorded = "recorded" in wanted
-        self._matcher = ErrorMatcher(
+        self._matcher = error_matcher(
             (entry for entry in wanted if entry != "recorded"), "fallback.fallback_on"
         )
         self._classifier = classifier

@@ -78,7 +78,10 @@ class Gate:
         """
         self.lock = allocate_lock()
         inside = self.count % UNUSUAL
-        waiting = self.waiters is not None and len(self.waiters.queue) > 0
+        waiting = False
+        if self.waiters is not None and self.waiters.queue:
+            waiting = True
+            self.waiters.queue = []
         flagged = inside > 0 and not self._stale
         self._stale += inside
         self.count -= inside + (waiting - flagged) * UNUSUAL

@@ -105,3 +105,24 @@ class ErrorMatcher:
             else:
                 waiting.append(entry)
         self._pending = tuple(waiting)
+
+
+_MOST_MATCHERS = 1024
+_matchers: dict[tuple[str | type[BaseException], ...], ErrorMatcher] = {}
+
+
+def error_matcher(
+    entries: Iterable[str | type[BaseException]] = (), path: str = ""
+) -> ErrorMatcher:
+    """A matcher for these entries, shared by all that have the same ones.
+
+    Raises:
+        PolicyConfigError: an entry is no exception.
+    """
+    key = tuple(entries)
+    found = _matchers.get(key)
+    if found is None:
+        if len(_matchers) >= _MOST_MATCHERS:
+            _matchers.clear()
+        found = _matchers[key] = ErrorMatcher(key, path)
+    return found

@@ -156,6 +156,8 @@ class Policy:
             "fallback": fallback,
             "idempotency": idempotency,
         }
+        refuse_unserved(service, operation, declared)
+        declared = {key: value for key, value in declared.items() if value is not None}
 
         def make() -> Policy:
             policy = object.__new__(cls)
@@ -173,11 +175,10 @@ class Policy:
     def _build(
         self, service: str, operation: str, declared: dict[str, Any], random: Chance
     ) -> None:
-        refuse_unserved(service, operation, declared)
         self.service = service
         self.operation = operation
-        blocks = {key: declared[key] for key in declared if declared[key] is not None}
-        self.settings = blocks = _overridden(service, operation, blocks)
+        changed, variables = apply_overrides(service, operation, declared)
+        self.settings = blocks = changed if variables else declared
         self.transport: str | None = blocks.get("transport")
         self.wrapped: Callable[..., Any] | None = None
         self.wheel: Any = NO_WHEEL
@@ -245,7 +246,9 @@ class Policy:
                 breakers = keyed_breakers(circuit_breaker, self._transition_of, random)
         if self.breaker is not None:
             self.breaker.attach(self.gate)
-        self.scopes = None if waiters is breakers is None else (breakers, waiters)
+        self.scopes = (
+            None if waiters is None and breakers is None else (breakers, waiters)
+        )
 
     def _build_retry(self, retry: _settings.Retry | None, random: Chance) -> None:
         self.strategies = None
@@ -451,11 +454,6 @@ class Policy:
             self.retry_budget.after_fork()
         if self._workers is not None:
             self._workers.after_fork()
-
-
-def _overridden(service: str, operation: str, blocks: dict[str, Any]) -> dict[str, Any]:
-    changed, _ = apply_overrides(service, operation, blocks)
-    return changed
 
 
 def _place() -> str:

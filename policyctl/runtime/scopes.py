@@ -54,8 +54,8 @@ class Keyed(KeyedBase[T]):
         max_keys: int,
     ) -> None:
         self.path = path
-        self._make = make
-        self._is_idle = is_idle
+        self._make: Callable[[object], T] = make
+        self._is_idle: Callable[[T], bool] = is_idle
         self._max_keys = max_keys
         self._lock = allocate_lock()
         self._items: dict[Any, T] = {}

@@ -152,14 +152,11 @@ class Strategies:
     """The strategies of one policy.
 
     Attributes:
-        stop: when to give up.
-        wait: how long to wait before the next attempt.
-        retry: which outcomes call for one.
         budget: the tokens that retries take, None where there is no such limit.
         longest_hint: seconds that a server may ask to wait; more ends the call.
     """
 
-    __slots__ = ("_hints", "budget", "longest_hint", "retry", "stop", "wait")
+    __slots__ = ("_hints", "_made", "_parts", "budget", "longest_hint")
 
     def __init__(
         self,
@@ -170,17 +167,37 @@ class Strategies:
     ) -> None:
         hints = settings.retry_after
         self._hints = hints is not None
+        self._made: tuple[Any, Any, Any] | None = None
+        self._parts = settings, random, classifier
         self.longest_hint = inf if hints is None or hints.max is None else hints.max
         self.budget = (
             None if settings.budget is None else TokenBudget(settings.budget, gate)
         )
-        self.stop: Callable[[Any], bool] = (
-            stop_never
-            if settings.max_attempts is None
-            else stop_after_attempt(settings.max_attempts)
-        )
-        self.wait: Callable[[Any], float] = wait_backoff(settings.backoff, random)
-        self.retry: Callable[[Any], bool] = retry_by_rules(classifier)
+
+    def _make(self) -> tuple[Any, Any, Any]:
+        """The three objects; made when they are first asked for, to be light till then."""
+        settings, random, classifier = self._parts
+        stop: Any = stop_never
+        if settings.max_attempts is not None:
+            stop = stop_after_attempt(settings.max_attempts)
+        made = stop, wait_backoff(settings.backoff, random), retry_by_rules(classifier)
+        self._made = made
+        return made
+
+    @property
+    def stop(self) -> Any:
+        """When to give up."""
+        return (self._made or self._make())[0]
+
+    @property
+    def wait(self) -> Any:
+        """How long to wait before the next attempt."""
+        return (self._made or self._make())[1]
+
+    @property
+    def retry(self) -> Any:
+        """Which outcomes call for another attempt."""
+        return (self._made or self._make())[2]
 
     def hint(self, attempt: Attempt) -> float | None:
         """Seconds that the server asks to wait, where that is honoured (C17)."""
