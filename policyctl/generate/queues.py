@@ -175,14 +175,8 @@ def _value(queue: Queue, path: str) -> object:
 
 def payload_lines(queues: Iterable[QueueContext]) -> tuple[list[str], list[str]]:
     """Lines that name the payloads' types: for type checkers, and at run time."""
-    checked: list[str] = []
-    running: list[str] = []
-    for queue in queues:
-        if queue.module:
-            module = queue.alias.partition(".")[0]
-            checked.append(f"import {queue.module} as {module}")
-            running.append(f"{queue.payload} = _typing.Any")
-    for queue in queues:
-        if queue.module:
-            checked.append(f"{queue.payload}: _typing.TypeAlias = {queue.alias}")
-    return checked, running
+    typed = [queue for queue in queues if queue.module]
+    modules = [(queue.module, queue.alias.partition(".")[0]) for queue in typed]
+    checked = [f"import {name} as {alias}" for name, alias in sorted(modules)]
+    checked += [f"{q.payload}: _typing.TypeAlias = {q.alias}" for q in typed]
+    return checked, [f"{queue.payload} = _typing.Any" for queue in typed]

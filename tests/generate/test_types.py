@@ -27,7 +27,7 @@ from typing import assert_type
 
 from my_app.jobs import Job
 
-from acme import booking_agent, payment_api, recovery_worker, registry
+from acme import booking_agent, payment_api, recovery_worker, registry, typed
 from acme.payment_api import charge
 from policyctl.runtime.policy import Policy
 from policyctl.runtime.queues import Item, JsonObject
@@ -52,12 +52,12 @@ async def main() -> None:
     assert_type(pay_now(1), str)
     assert_type(payment_api.quote.call(pay_now, 1), str)
     assert_type(await payment_api.quote.call(pay, 1), str)
-    recovery_worker.recovery.put(Job("a"))
-    assert_type(recovery_worker.recovery.take(), Item[Job] | None)
-    assert_type(await recovery_worker.recovery.atake_many(3), list[Item[Job]])
+    typed.recovery.put(Job("a"))
+    assert_type(typed.recovery.take(), Item[Job] | None)
+    assert_type(await typed.recovery.atake_many(3), list[Item[Job]])
     assert_type(recovery_worker.reports.take(), Item[JsonObject] | None)
     await recovery_worker.reports.aput({"agent_id": 1, "values": [1.5]})
-    recovery_worker.recovery.put({"name": "a"})  # ERROR
+    typed.recovery.put({"name": "a"})  # ERROR
     recovery_worker.reports.put(Job("a"))  # ERROR
     recovery_worker.elsewhere  # ERROR
     pay_now("x")  # ERROR
@@ -68,6 +68,13 @@ async def main() -> None:
     registry.payment_api.chrge  # ERROR
     booking_agent.to.tax_api.comput  # ERROR
 '''
+TYPED = """\
+version: 1
+service: typed
+queues:
+  recovery: {store: sqlite, path: a.db, payload: my_app.jobs:Job, max_size: 1}
+  nested: {store: sqlite, path: a.db, payload: my_app.jobs:Outer.Inner, max_size: 1}
+"""
 JOBS = """\
 class Job:
     def __init__(self, name: str) -> None:
@@ -93,6 +100,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, load: LoadProject) -> Path
         path.name: path.read_text(encoding="utf-8")
         for path in sorted(CASES.glob("*/policies/*.yaml"))
     }
+    texts["typed.yaml"] = TYPED
     options = GenerateOptions(folder / "acme", "acme", root=Path.cwd())
     built = build(load(texts), options)
     assert built.diagnostics == ()
