@@ -6,7 +6,7 @@ import os
 from itertools import count
 from weakref import WeakSet
 
-from policyctl.runtime.budget import NO_DEADLINE, current_deadline
+from policyctl.runtime.budget import current_deadline
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import IdempotencyConflictError, PolicyConfigError
 from policyctl.runtime.idempotency import outcome
@@ -14,6 +14,13 @@ from policyctl.runtime.idempotency.codec import find_codec
 from policyctl.runtime.idempotency.forwarding import FORWARDED
 from policyctl.runtime.idempotency.keys import KeyMaker
 from policyctl.runtime.idempotency.memory import MemoryStore
+from policyctl.runtime.idempotency.waiting import (
+    LONGEST_POLL,
+    POLL,
+    wait_in_task,
+    wait_in_thread,
+)
+from policyctl.runtime.stores.errors import StoreUnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +34,8 @@ if TYPE_CHECKING:
     from policyctl.runtime.idempotency.memory import Record, Store
     from policyctl.runtime.settings import Idempotency
 
-POLL = 0.02
-LONGEST_POLL = 0.5
-"""Seconds between looks at a store that cannot wake anybody; doubled up to this."""
+MAX_BYTES = 1 << 20
+"""The largest outcome that stores outside the process keep."""
 
 _next_owner = count(1).__next__
 _guards: WeakSet[Guard] = WeakSet()
@@ -55,6 +61,11 @@ class Ticket:
         self.replayed = False
         self.result: Any = None
         self.error: Exception | None = None
+
+    @property
+    def stored(self) -> str:
+        """The name of its record; empty without a key."""
+        return "" if self.key is None else self.key.stored
 
     def arguments(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -91,19 +102,13 @@ class Ticket:
         its key meanwhile is not stored.
         """
         self._close()
-        if self.key is None or self.replayed:
-            return
-        stored, store = self.key.stored, self._guard.store
-        payload = self._guard.payload(result, error)
-        if payload is None:
-            store.release(stored, self._owner)
-        else:
-            store.complete(stored, self._owner, payload, self._guard.ttl)
+        if self.key is not None and not self.replayed:
+            self._guard.settle(self.key, self._owner, result, error)
 
     async def settle_async(self, result: Any, error: BaseException | None) -> None:
         """``settle``, in a thread if the store may block."""
-        if not self._guard.store.blocking:
-            self.settle(result, error)
+        if not self._guard.store.blocking or isinstance(error, GeneratorExit):
+            self.settle(result, error)  # a coroutine that is closed cannot await
             return
         import asyncio
 
@@ -129,6 +134,7 @@ class Guard:
         "__weakref__",
         "_classifier",
         "_codec",
+        "_in_progress",
         "_keys",
         "_longest_wait",
         "_name",
@@ -153,8 +159,11 @@ class Guard:
         self._codec = find_codec(settings.codec)
         self._keys = KeyMaker(name, settings)
         self._longest_wait = longest_wait
-        self.store: Store = _find_store(settings) if store is None else store
+        self.store: Store = _find_store(name, settings) if store is None else store
         self.ttl = settings.ttl
+        self._in_progress = settings.in_progress
+        if self._in_progress is None and self.store.blocking:
+            self._in_progress = settings.ttl  # what a dead process left must end
         forward = settings.forward
         self.argument = None if forward is None else forward.argument
         self.header = "" if forward is None else forward.header or ""
@@ -173,7 +182,7 @@ class Guard:
         since, pause = CLOCK.now(), POLL
         while not self._try(ticket):
             self._check_wait(ticket, since, deadline)
-            _wait_in_thread(self.store, ticket, deadline, pause)
+            wait_in_thread(self.store, ticket.stored, deadline, pause)
             pause = min(2 * pause, LONGEST_POLL)
         return ticket
 
@@ -185,7 +194,7 @@ class Guard:
         since, pause = CLOCK.now(), POLL
         while not await self._try_async(ticket):
             self._check_wait(ticket, since, deadline)
-            await _wait_in_task(self.store, ticket, deadline, pause)
+            await wait_in_task(self.store, ticket.stored, deadline, pause)
             pause = min(2 * pause, LONGEST_POLL)
         return ticket
 
@@ -215,9 +224,13 @@ class Guard:
         key = ticket.key
         if key is None:
             return True
-        record = self.store.claim(
-            key.stored, key.fingerprint, ticket._owner, self._settings.in_progress
-        )
+        try:
+            record = self.store.claim(
+                key.stored, key.fingerprint, ticket._owner, self._in_progress
+            )
+        except StoreUnavailableError as error:
+            error.service, _, error.operation = self._name.partition(".")
+            raise
         if record is None:
             return True
         return self._replay(ticket, key, record)
@@ -275,11 +288,33 @@ class Guard:
             operation=operation,
         )
 
+    def settle(
+        self, key: Key, owner: str, result: Any, error: BaseException | None
+    ) -> None:
+        """Store an outcome or free the key, if it is still the owner's.
+
+        The call has happened: a store that is away is reported and changes nothing of
+        what the caller gets. The key is then free after ``in_progress``.
+        """
+        payload = self.payload(result, error)
+        for left in (1, 0):
+            try:
+                if payload is None:
+                    self.store.release(key.stored, owner)
+                else:
+                    self.store.complete(key.stored, owner, payload, self.ttl)
+                return
+            except StoreUnavailableError as problem:
+                if not left:
+                    _log(self._name, "outcome", problem)
+
     def payload(self, result: Any, error: BaseException | None) -> bytes | None:
         """What to store of an outcome; None to free the key."""
         if error is None:
             try:
-                return outcome.encode_result(self._codec, result)
+                found = outcome.encode_result(self._codec, result)
+                self._check_size(found)
+                return found
             except Exception as problem:
                 _log(self._name, "result", problem)
                 return outcome.encode_unstorable(f"its result is lost: {problem}")
@@ -288,19 +323,30 @@ class Guard:
         ):
             return None
         try:
-            return outcome.encode_error(self._codec, error)
+            found = outcome.encode_error(self._codec, error)
+            self._check_size(found)
+            return found
         except Exception as problem:
             _log(self._name, "error", problem)
             return None
 
+    def _check_size(self, payload: bytes) -> None:
+        most = self.store.max_bytes
+        if most is not None and len(payload) > most:
+            raise ValueError(f"{len(payload)} bytes are over the limit of {most}")
 
-def _find_store(settings: Idempotency) -> Store:
-    if settings.store != "memory":
-        raise PolicyConfigError(
-            f"this version of the runtime has no store {settings.store!r}",
-            path="idempotency.store",
-            help="use store: memory",
-        )
+
+def _find_store(name: str, settings: Idempotency) -> Store:
+    if settings.store == "sqlite":
+        from policyctl.runtime.idempotency.sqlite import SqliteStore
+
+        assert settings.path is not None
+        return SqliteStore(settings.path, MAX_BYTES)
+    if settings.store == "redis":
+        from policyctl.runtime.idempotency.redis import RedisStore
+
+        assert settings.url_env is not None
+        return RedisStore(settings.url_env, MAX_BYTES, name)
     return MemoryStore()
 
 
@@ -330,58 +376,3 @@ def _log(name: str, what: str, problem: Exception) -> None:
         what,
         problem,
     )
-
-
-def _pause(deadline: float, longest: float) -> float:
-    """Real seconds to wait at once; short where a test turns the clock."""
-    left = deadline - CLOCK.now()
-    return max(0.0, min(left, longest if CLOCK.real else POLL / 4))
-
-
-def _wait_in_thread(
-    store: Store, ticket: Ticket, deadline: float, pause: float
-) -> None:
-    from _thread import allocate_lock
-
-    assert ticket.key is not None
-    lock = allocate_lock()
-    lock.acquire()
-    if not store.watch(ticket.key.stored, lock.release):
-        CLOCK.sleep(min(pause, max(0.0, deadline - CLOCK.now())))
-        return
-    try:
-        lock.acquire(timeout=_pause(deadline, LONGEST_POLL))
-    finally:
-        store.unwatch(ticket.key.stored, lock.release)
-
-
-async def _wait_in_task(
-    store: Store, ticket: Ticket, deadline: float, pause: float
-) -> None:
-    import asyncio
-
-    assert ticket.key is not None
-    if store.blocking:
-        await CLOCK.async_sleep(min(pause, max(0.0, deadline - CLOCK.now())))
-        return
-    loop = asyncio.get_running_loop()
-    woken = loop.create_future()
-
-    def finish() -> None:
-        if not woken.done():
-            woken.set_result(None)
-
-    def wake() -> None:
-        try:
-            loop.call_soon_threadsafe(finish)
-        except RuntimeError:
-            return
-
-    store.watch(ticket.key.stored, wake)
-    try:
-        await asyncio.wait([woken], timeout=_pause(deadline, LONGEST_POLL))
-    finally:
-        store.unwatch(ticket.key.stored, wake)
-
-
-__all__ = ["NO_DEADLINE", "Guard", "Ticket"]

@@ -17,10 +17,19 @@ if TYPE_CHECKING:
 
         Times are durations in seconds; what clock a store measures them by is its own
         affair. ``blocking`` says whether its methods may wait for a disk or a network,
-        so that async callers run them in a thread.
+        so that async callers run them in a thread. ``max_bytes`` bounds an outcome's
+        size. Every method may raise ``StoreUnavailableError``.
         """
 
-        blocking: bool
+        @property
+        def blocking(self) -> bool:
+            """Whether its methods may wait."""
+            ...
+
+        @property
+        def max_bytes(self) -> int | None:
+            """The largest outcome that it keeps."""
+            ...
 
         def claim(
             self, key: str, fingerprint: str, owner: str, in_progress: float | None
@@ -77,6 +86,7 @@ class MemoryStore:
     """A dictionary of records; those that have expired are dropped as time goes on."""
 
     blocking = False
+    max_bytes: int | None = None
 
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}
