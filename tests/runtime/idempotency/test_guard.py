@@ -503,14 +503,6 @@ async def test_everything_can_be_forgotten() -> None:
     assert len(api.entries) == 2
 
 
-@pytest.mark.parametrize("store", ["sqlite", "redis"])
-def test_stores_that_are_not_there_are_refused(store: str) -> None:
-    """A setting that is not served raises when the policy is made."""
-    path = "x.db" if store == "sqlite" else None
-    with pytest.raises(PolicyConfigError, match=f"has no store '{store}'"):
-        make(store=store, path=path)
-
-
 class RemoteStore(MemoryStore):
     """A store that may block and cannot wake anybody, as one on a disk or network."""
 
