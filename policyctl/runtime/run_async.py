@@ -10,7 +10,7 @@ from policyctl.runtime.budget import DEADLINE
 from policyctl.runtime.bulkhead import TaskWaiter, wait_in_task
 from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
-from policyctl.runtime.errors import IdempotencyConflictError
+from policyctl.runtime.errors import PolicyConfigError, PolicyError
 from policyctl.runtime.signatures import is_awaitable
 from policyctl.runtime.timer import limit_attempt
 
@@ -73,8 +73,10 @@ async def _once(call: Call) -> None:
     assert guard is not None
     try:
         ticket = await guard.enter_async(call.fn, call.args, call.kwargs)
-    except IdempotencyConflictError as conflict:
-        call.error = conflict
+    except PolicyError as refusal:
+        if isinstance(refusal, PolicyConfigError):
+            raise
+        call.error = refusal
         return
     if call.take_over(ticket):
         return

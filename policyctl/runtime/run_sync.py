@@ -10,7 +10,7 @@ from policyctl.runtime.budget import DEADLINE
 from policyctl.runtime.bulkhead import ThreadWaiter, wait_in_thread
 from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
-from policyctl.runtime.errors import IdempotencyConflictError
+from policyctl.runtime.errors import PolicyConfigError, PolicyError
 from policyctl.runtime.threads import Job
 
 TYPE_CHECKING = False
@@ -59,8 +59,10 @@ def _once(call: Call) -> None:
     assert guard is not None
     try:
         ticket = guard.enter(call.fn, call.args, call.kwargs)
-    except IdempotencyConflictError as conflict:
-        call.error = conflict
+    except PolicyError as refusal:
+        if isinstance(refusal, PolicyConfigError):
+            raise
+        call.error = refusal
         return
     if call.take_over(ticket):
         return
