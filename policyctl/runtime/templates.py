@@ -30,6 +30,7 @@ class Features:
         starts: whether somebody will ask when the attempt began.
         tallies: whether the breaker counts every success.
         judges: whether results other than plain built-in ones are looked at.
+        judges_plain: whether plain ones are too, since a predicate may mind them.
         locks: whether the gate needs its lock (builds without the GIL).
         slow: whether every call takes the slow side.
     """
@@ -39,6 +40,7 @@ class Features:
         "inherits",
         "is_async",
         "judges",
+        "judges_plain",
         "locks",
         "slow",
         "starts",
@@ -51,7 +53,7 @@ class Features:
         self.slow = slow
         self.locks = locks
         self.timer = self.budget = self.inherits = False
-        self.starts = self.tallies = self.judges = False
+        self.starts = self.tallies = self.judges = self.judges_plain = False
 
 
 def source(shape: Shape, features: Features, packed: bool) -> str:
@@ -212,9 +214,12 @@ def _returned(features: Features) -> list[str]:
         lines.append(reset)
     end = [*_leave(features), "return _pc_result"]
     if features.judges:
-        end = [
+        plain = [
             "if _pc_type(_pc_result) in _pc_plain:",
             *("  " + line for line in end),
+        ]
+        end = [
+            *([] if features.judges_plain else plain),
             f"if (_pc_attempt := {_judge(features, 'None')}) is None:",
             *("  " + line for line in end),
         ]

@@ -115,6 +115,7 @@ def features_of(policy: Policy, asynchronous: bool) -> Features:
     breaker = policy.breaker
     features.tallies = breaker is not None and breaker.counts_successes
     features.judges = not asynchronous or policy.classifier.checks_results
+    features.judges_plain = policy.classifier.has_result_rules
     features.starts = (
         features.timer
         or features.budget
