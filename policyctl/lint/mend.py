@@ -126,7 +126,8 @@ def _set(place: Place, at: str, text: str) -> Edit | None:
         key, value = _nested(rest, text)
         return rewrite.insert_key(spot.document, spot.parent, key, value)
     entry = spot.found
-    if not rest[1:]:
+    short = len(rest) == 2 and SHORT.get(rest[0]) == rest[1]
+    if not rest[1:] or (entry.alias and short and isinstance(entry.value, ScalarNode)):
         return _replace(spot, entry, text)
     if entry.alias is not None:
         return _override_alias(spot, entry, rest[1:], text)

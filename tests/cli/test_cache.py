@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ FOLDER = ".policyctl-cache"
 
 
 @pytest.fixture
-def project(write: Callable[[str, str], Path], texts: object) -> Path:
+def project(write: Callable[[str, str], Path], texts: Any) -> Path:
     """A folder with a configuration, a preset and a policy that uses it."""
     write("policyctl.toml", 'policies = ["policies"]\n')
     write(
@@ -55,7 +56,7 @@ Runs = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def go(run_cli: Callable[..., object]) -> Runs:
+def go(run_cli: Callable[..., Any]) -> Runs:
     """A function that runs the command line and returns code, output and errors."""
 
     def call(*arguments: str) -> tuple[int, str, str]:
@@ -239,14 +240,14 @@ def test_a_suppression_with_a_last_day_holds_for_the_day(
     """Where expiry matters the entry is of one day, elsewhere it is of any."""
     path = project / "policies" / "quotes.yaml"
     go("validate")
-    monkeypatch.setattr(_cache.time, "strftime", lambda _: "2031-01-01")
+    monkeypatch.setattr("policyctl.cli._cache.time.strftime", lambda _: "2031-01-01")
     go("validate")
     assert len(works) == 1
     path.write_text(
         path.read_text("utf-8") + "# policyctl: ignore[RT001] until=2030-01-01\n"
     )
     go("validate")
-    monkeypatch.setattr(_cache.time, "strftime", lambda _: "2031-01-02")
+    monkeypatch.setattr("policyctl.cli._cache.time.strftime", lambda _: "2031-01-02")
     go("validate")
     assert len(works) == 3
 
@@ -331,6 +332,6 @@ def test_python_sources_that_were_looked_up_count(
     assert len(works) == 3
 
 
-def test_run_is_used(run_cli: Callable[..., object]) -> None:
+def test_run_is_used(run_cli: Callable[..., Any]) -> None:
     """The entry point of the command is the one that asks the cache."""
     assert run(["validate", "--help"]) == 0
