@@ -21,6 +21,7 @@ from policyctl.runtime.errors import (
     BulkheadFullError,
     CircuitOpenError,
     PolicyError,
+    RateLimitedError,
 )
 from policyctl.runtime.events import EVENTS
 from policyctl.runtime.signatures import is_awaitable
@@ -117,6 +118,33 @@ class Attempt:
             return self.reject(self._circuit_open(now))
         return True
 
+    def take_token(self, now: float) -> float:
+        """Pass the rate limit; seconds to wait for the token, negative if refused."""
+        bucket = self.policy.bucket
+        if bucket is None:
+            return 0.0
+        longest = min(bucket.settings.max_wait, DEADLINE.get() - now)
+        taken, wait = bucket.take(longest)
+        if taken:
+            return wait
+        policy = self.policy
+        self.reject(
+            RateLimitedError(
+                policy.service, policy.operation, wait, bucket.settings.rate
+            )
+        )
+        return -1.0
+
+    def got_token(self) -> bool:
+        """The token is there; whether the breaker still lets this attempt through."""
+        return self._still_admitted(CLOCK.now())
+
+    def lost_token(self) -> None:
+        """The wait for the token was broken off."""
+        if self.policy.bucket is not None:
+            self.policy.bucket.give_back()
+        self.give_up()
+
     def take_slot(self) -> bool:
         """Take a free slot; False if there is none to be had at once."""
         if self.waiters is None:
@@ -194,6 +222,11 @@ class Attempt:
             policy = self.policy
             EVENTS.emit("rejected", policy.service, policy.operation, error=error)
         return False
+
+    @property
+    def has_waited(self) -> bool:
+        """Whether time may have passed since this attempt was admitted."""
+        return self.waiters is not None or self.policy.bucket is not None
 
     def set_limit(self, now: float) -> bool:
         """Fix the attempt's limit (C22); False if the budget ran out on the way in."""

@@ -1,7 +1,7 @@
 """The policy of one operation: a single fused object around every call.
 
 The order is fixed, outermost first: fallback, idempotency, budget, retry, circuit breaker,
-bulkhead, attempt timeout, call (C1). Breaker and bulkhead work on attempts because the callee sees
+rate limit, bulkhead, attempt timeout, call (C1). Breaker and bulkhead work on attempts because the callee sees
 attempts; back-off sleeps hold no slot; the fallback runs once, after everything else.
 """
 
@@ -21,6 +21,7 @@ from policyctl.runtime.events import EVENTS
 from policyctl.runtime.fallback import Fallback
 from policyctl.runtime.gate import Gate
 from policyctl.runtime.overrides import apply_overrides
+from policyctl.runtime.rate_limit import TokenBucket
 from policyctl.runtime.registry import registry
 from policyctl.runtime.scopes import SHARED, keyed_breakers, keyed_waiters
 from policyctl.runtime.served import refuse_unserved
@@ -31,6 +32,7 @@ from policyctl.runtime.views import (
     CircuitBreakerView,
     KeyedBulkheadView,
     KeyedCircuitBreakerView,
+    RateLimitView,
     RetryView,
 )
 from policyctl.runtime.wrappers import decorate, packed_call
@@ -88,6 +90,7 @@ class Policy:
         "argument",
         "attempt_limit",
         "breaker",
+        "bucket",
         "budget_total",
         "classifier",
         "gate",
@@ -196,6 +199,8 @@ class Policy:
         )
         self._build_gate(circuit_breaker, blocks.get("bulkhead"), random)
         self._build_retry(retry, random)
+        rate_limit = blocks.get("rate_limit")
+        self.bucket = None if rate_limit is None else TokenBucket(rate_limit)
         self.guard = self._make_guard(blocks.get("idempotency"))
         fallback = blocks.get("fallback")
         self.answers = (
@@ -337,6 +342,17 @@ class Policy:
         return KeyedBulkheadView(keyed, self.settings["bulkhead"])
 
     @property
+    def rate_limit(self) -> RateLimitView:
+        """The rate limit.
+
+        Raises:
+            PolicyConfigError: the policy declares none.
+        """
+        if self.bucket is None:
+            raise self._undeclared("rate_limit")
+        return RateLimitView(self.bucket)
+
+    @property
     def retry(self) -> RetryView:
         """The retry settings and strategies.
 
@@ -369,7 +385,7 @@ class Policy:
             "in_use": self.gate.in_use,
             "abandoned": self.abandoned,
         }
-        for name in ("circuit_breaker", "bulkhead"):
+        for name in ("circuit_breaker", "rate_limit", "bulkhead"):
             if name in self.settings:
                 numbers[name] = getattr(self, name).statistics()
         tokens = self.retry_budget
@@ -391,6 +407,7 @@ class Policy:
         return (
             self.argument is not None
             or self.guard is not None
+            or self.bucket is not None
             or self.scopes is not None
             or (self.waiters is not None and self.waiters.gate is not self.gate)
         )
@@ -450,6 +467,8 @@ class Policy:
                 keyed.after_fork()
         if self.breaker is not None:
             self.breaker.after_fork()
+        if self.bucket is not None:
+            self.bucket.after_fork()
         if self.retry_budget is not None:
             self.retry_budget.after_fork()
         if self._workers is not None:

@@ -147,7 +147,7 @@ async def attempt_call(call: Call) -> Attempt:
 
 async def _enter(attempt: Attempt) -> bool:
     now = CLOCK.now()
-    if not attempt.admit(now):
+    if not attempt.admit(now) or not await _pass_rate_limit(attempt, now):
         return False
     try:
         while not attempt.take_slot():
@@ -158,7 +158,19 @@ async def _enter(attempt: Attempt) -> bool:
     except BaseException:
         attempt.give_up()
         raise
-    return attempt.set_limit(CLOCK.now() if attempt.waiters else now)
+    return attempt.set_limit(CLOCK.now() if attempt.has_waited else now)
+
+
+async def _pass_rate_limit(attempt: Attempt, now: float) -> bool:
+    wait = attempt.take_token(now)
+    if wait <= 0.0:
+        return wait == 0.0
+    try:
+        await CLOCK.async_sleep(wait)
+    except BaseException:
+        attempt.lost_token()
+        raise
+    return attempt.got_token()
 
 
 async def _wait(attempt: Attempt, since: float) -> bool:

@@ -133,7 +133,7 @@ def attempt_call(call: Call) -> Attempt:
 
 def _enter(attempt: Attempt) -> bool:
     now = CLOCK.now()
-    if not attempt.admit(now):
+    if not attempt.admit(now) or not _pass_rate_limit(attempt, now):
         return False
     try:
         while not attempt.take_slot():
@@ -144,7 +144,20 @@ def _enter(attempt: Attempt) -> bool:
     except BaseException:
         attempt.give_up()
         raise
-    return attempt.set_limit(CLOCK.now() if attempt.waiters else now)
+    return attempt.set_limit(CLOCK.now() if attempt.has_waited else now)
+
+
+def _pass_rate_limit(attempt: Attempt, now: float) -> bool:
+    wait = attempt.take_token(now)
+    if wait <= 0.0:
+        return wait == 0.0
+    try:
+        warn_if_blocking(attempt.policy, f"waits {wait:.3f} s for its rate limit")
+        CLOCK.sleep(wait)
+    except BaseException:
+        attempt.lost_token()
+        raise
+    return attempt.got_token()
 
 
 def _wait(attempt: Attempt, since: float) -> bool:

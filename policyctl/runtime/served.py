@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_ABSENT_PATTERNS = ("rate_limit", "hedge")
+_ABSENT_PATTERNS = ("hedge",)
 
 
 def refuse_unserved(service: str, operation: str, blocks: dict[str, Any]) -> None:
@@ -34,15 +34,18 @@ def _unserved(blocks: dict[str, Any]) -> str | None:
     for pattern in _ABSENT_PATTERNS:
         if blocks[pattern] is not None:
             return pattern
-    return _in_circuit_breaker(blocks["circuit_breaker"]) or _in_attempt_timeout(
-        blocks["attempt_timeout"]
+    return (
+        _in_store(blocks, "circuit_breaker")
+        or _in_store(blocks, "rate_limit")
+        or _in_attempt_timeout(blocks["attempt_timeout"])
     )
 
 
-def _in_circuit_breaker(settings: Any) -> str | None:
-    if settings is None:
+def _in_store(blocks: dict[str, Any], name: str) -> str | None:
+    settings = blocks[name]
+    if settings is None or settings.store == "memory":
         return None
-    return None if settings.store == "memory" else "circuit_breaker.store"
+    return f"{name}.store"
 
 
 def _in_attempt_timeout(settings: Any) -> str | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from policyctl.runtime import settings as _settings
     from policyctl.runtime.breaker import Breaker
     from policyctl.runtime.bulkhead import Waiters
+    from policyctl.runtime.rate_limit import TokenBucket
     from policyctl.runtime.scopes import Keyed
     from policyctl.runtime.strategies import Strategies
 
@@ -269,6 +270,34 @@ class KeyedBulkheadView(BulkheadView):
     def max_concurrent(self, value: int) -> None:
         _check_count(value)
         self._keyed.for_all(lambda waiters: waiters.resize(value), True)
+
+
+class RateLimitView:
+    """The rate limit of one policy."""
+
+    __slots__ = ("_bucket",)
+
+    def __init__(self, bucket: TokenBucket) -> None:
+        self._bucket = bucket
+
+    @property
+    def settings(self) -> _settings.RateLimit:
+        """The block it was declared with."""
+        return self._bucket.settings
+
+    @property
+    def tokens(self) -> float:
+        """Tokens there are; negative when some are taken in advance."""
+        return self._bucket.tokens
+
+    @property
+    def rejected(self) -> int:
+        """Attempts refused so far."""
+        return self._bucket.rejected
+
+    def statistics(self) -> dict[str, Any]:
+        """Counts at one instant."""
+        return {"tokens": self.tokens, "rejected": self.rejected}
 
 
 class RetryView:

@@ -586,8 +586,8 @@ def test_unserved_settings_are_refused() -> None:
     """A setting that has no engine is an error at construction, never ignored."""
     with pytest.raises(PolicyConfigError, match=r"circuit_breaker\.store"):
         Policy(circuit_breaker=settings.CircuitBreaker(store="redis"))
-    with pytest.raises(PolicyConfigError, match=r"idempotency\.store"):
-        Policy(idempotency=settings.Idempotency(key=("a",), store="redis"))
+    with pytest.raises(PolicyConfigError, match=r"rate_limit\.store"):
+        Policy(rate_limit=settings.RateLimit(rate=1.0, store="redis"))
 
 
 def test_same_name_is_one_live_object() -> None:

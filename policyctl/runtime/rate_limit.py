@@ -1,0 +1,74 @@
+"""The rate limit: a token bucket for attempts (C23).
+
+Those who may wait take their token in advance, so that they are served in the order in
+which they came and never more than ``max_wait`` late.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+
+from policyctl.runtime.clock import CLOCK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from policyctl.runtime.settings import RateLimit
+
+
+class TokenBucket:
+    """Tokens of one operation, shared by its threads, tasks and event loops.
+
+    Attributes:
+        settings: the ``rate_limit`` block.
+        rejected: attempts that found no token in time.
+    """
+
+    __slots__ = ("_at", "_lock", "_tokens", "rejected", "settings")
+
+    def __init__(self, settings: RateLimit) -> None:
+        self.settings = settings
+        self.rejected = 0
+        self._lock = allocate_lock()
+        self._tokens = float(settings.burst)
+        self._at = CLOCK.now()
+
+    def take(self, longest_wait: float) -> tuple[bool, float]:
+        """Take a token, in advance if it will be there within ``longest_wait`` seconds.
+
+        Returns:
+            Whether it was taken, and the seconds until it is there.
+        """
+        with self._lock:
+            self._refill()
+            wait = max(0.0, (1.0 - self._tokens) / self.settings.rate)
+            if wait > 0.0 and self.settings.mode != "enforce":
+                self.rejected += self.settings.mode == "observe"
+                return True, 0.0
+            if wait > longest_wait:
+                self.rejected += 1
+                return False, wait
+            self._tokens -= 1.0
+            return True, wait
+
+    def give_back(self) -> None:
+        """Return a token that was taken in advance and not used."""
+        with self._lock:
+            self._tokens += 1.0
+
+    def _refill(self) -> None:
+        now = CLOCK.now()
+        settings = self.settings
+        earned = max(0.0, now - self._at) * settings.rate
+        self._tokens = min(float(settings.burst), self._tokens + earned)
+        self._at = now
+
+    @property
+    def tokens(self) -> float:
+        """Tokens there are; negative when some are taken in advance."""
+        with self._lock:
+            self._refill()
+            return self._tokens
+
+    def after_fork(self) -> None:
+        """In a child process: a fresh lock."""
+        self._lock = allocate_lock()
