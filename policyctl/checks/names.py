@@ -12,6 +12,7 @@ RESERVED = frozenset(
     {
         "inbound",
         "annotations",
+        "guarded",
         "registry",
         "to",
     }

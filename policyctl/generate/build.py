@@ -10,6 +10,7 @@ from typing import Any
 from policyctl._version import __version__
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate import render
+from policyctl.generate.clients.plan import Clients, plan_clients
 from policyctl.generate.digest import (
     content_digest,
     plain_service,
@@ -28,6 +29,9 @@ from policyctl.generate.plan import module_context
 from policyctl.generate.plan_package import package_context
 from policyctl.generate.sources import source_label
 from policyctl.generate.support import unsupported
+from policyctl.model.code.conditions import Conditions
+from policyctl.model.code.library import Library
+from policyctl.model.sources import search_path
 from policyctl.resolve.policy import Operation, Project, Service
 
 GENERATOR = f"policyctl {__version__}"
@@ -65,13 +69,24 @@ def build(project: Project, options: GenerateOptions) -> Built:
         return Built({}, (_option("GN008", "no-services", message, options),))
     lock, findings = _kept(services, options)
     findings += check_names(services)
+    clients = _clients(services, options)
     for service in services:
+        findings += clients[service.name].findings
         findings += check_edges(service)
         findings += unsupported(service)
         findings += _unprintable(service)
     if findings:
         return Built({}, tuple(sorted(findings, key=lambda d: d.sort_key)))
-    return Built(_tree(services, lock, options))
+    return Built(_tree(services, clients, lock, options))
+
+
+def _clients(
+    services: Iterable[Service], options: GenerateOptions
+) -> dict[str, Clients]:
+    """The typed clients of each service; code is read anew in every run."""
+    version = tuple(int(part) for part in options.target_python.split("."))
+    library = Library(search_path(), Conditions(version))
+    return {service.name: plan_clients(service, library) for service in services}
 
 
 def _selected(project: Project) -> list[Service]:
@@ -128,15 +143,19 @@ def _unprintable(service: Service) -> Iterator[Diagnostic]:
 
 
 def _tree(
-    services: Iterable[Service], kept: Lock, options: GenerateOptions
+    services: Iterable[Service],
+    clients: Mapping[str, Clients],
+    kept: Lock,
+    options: GenerateOptions,
 ) -> dict[PurePosixPath, bytes]:
     locked = dict(kept.services)
     files: dict[str, bytes] = {}
     for service in services:
-        entry = _locked(service, options)
+        own = clients[service.name]
+        entry = _locked(service, own, options)
         header = Header(entry.source, entry.digest)
         locked[service.name] = entry
-        text = render.render_module(module_context(service, header, options))
+        text = render.render_module(module_context(service, header, options, own))
         files[f"{service.name}.py"] = _encode(text, options)
     files.update(_package_files({n: s.policy for n, s in locked.items()}, options))
     digests = {name: content_digest(content) for name, content in files.items()}
@@ -145,8 +164,12 @@ def _tree(
     return {PurePosixPath(name): files[name] for name in sorted(files)}
 
 
-def _locked(service: Service, options: GenerateOptions) -> LockedService:
+def _locked(
+    service: Service, clients: Clients, options: GenerateOptions
+) -> LockedService:
     policy = plain_service(service)
+    if clients.classes:
+        policy = {**policy, "clients": clients.digests()}
     return LockedService(
         policy_digest(policy, options.plain()),
         source_label(service.path, options.root),

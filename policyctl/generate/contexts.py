@@ -54,6 +54,27 @@ class QueueContext:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientContext:
+    """One class.
+
+    Attributes:
+        name: its name.
+        decorator: the decorator that guards its members, laid out on lines.
+        bases: its bases in parentheses, or nothing.
+        docstring: the lines of its docstring, with quotes.
+        instance: the type of the client that it is made of; nothing for functions.
+        stubs: the lines that tell type checkers its members.
+    """
+
+    name: str
+    decorator: str
+    bases: str
+    docstring: tuple[str, ...]
+    instance: str
+    stubs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleContext:
     """The module of one service.
 
@@ -70,6 +91,9 @@ class ModuleContext:
         queues: the queues that the service has code for, in the order of the file.
         payload_types: lines that name their payloads' classes for type checkers.
         payload_names: the same names at run time.
+        client_imports: imports that the clients' types need, for type checkers alone.
+        type_variables: assignments of the clients' type variables.
+        clients: the typed clients of the service's targets.
     """
 
     header: tuple[str, ...]
@@ -83,6 +107,9 @@ class ModuleContext:
     queues: tuple[QueueContext, ...] = ()
     payload_types: tuple[str, ...] = ()
     payload_names: tuple[str, ...] = ()
+    client_imports: tuple[str, ...] = ()
+    type_variables: tuple[str, ...] = ()
+    clients: tuple[ClientContext, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from policyctl.generate.clients.plan import NO_CLIENTS, Clients
 from policyctl.generate.contexts import (
     CalleeContext,
     ModuleContext,
@@ -31,7 +32,10 @@ INDENT = "    "
 
 
 def module_context(
-    service: Service, header: Header, options: GenerateOptions
+    service: Service,
+    header: Header,
+    options: GenerateOptions,
+    clients: Clients = NO_CLIENTS,
 ) -> ModuleContext:
     """The context of ``<service>.py``.
 
@@ -51,11 +55,14 @@ def module_context(
     names = [*service.operations, *(queue.name for queue in queues)]
     names += ["inbound"] if inbound else []
     names += ["to"] if callees else []
+    names += [client.name for client in clients.classes]
+    modules = [*_imports(policies, inbound, callees, queues)]
+    modules += ["clients"] if clients.classes else []
     return ModuleContext(
         header=header.lines(),
         docstring=quoted([*_module_docstring(service, header, options)]),
         runtime=RUNTIMES[options.runtime],
-        imports=tuple(_imports(policies, inbound, callees, queues)),
+        imports=tuple(sorted(modules)),
         exports=exports(names),
         policies=policies,
         inbound=inbound,
@@ -63,6 +70,9 @@ def module_context(
         queues=queues,
         payload_types=tuple(types),
         payload_names=tuple(running),
+        client_imports=clients.imports,
+        type_variables=clients.variables,
+        clients=clients.classes,
     )
 
 

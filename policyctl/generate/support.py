@@ -43,8 +43,6 @@ _USUAL = frozenset({"operation", "memory", "enforce", "unary"})
 
 def unsupported(service: Service) -> Iterator[Diagnostic]:
     """A finding for each setting of a service that cannot be generated yet."""
-    if service.target is not None:
-        yield _of_service(service, ("target",), "a typed client from target")
     if service.inbound is not None:
         for parts in _unserved_inbound(service.inbound):
             yield _of_service(
@@ -58,9 +56,6 @@ def unsupported(service: Service) -> Iterator[Diagnostic]:
             yield _of_service(service, ("telemetry", sink), f"telemetry.{sink}")
     edges = [policy for _, policy in own_edges(service).values()]
     for operation in (*service.operations.values(), *edges):
-        target = operation.target
-        if target is not None and target != service.target:
-            yield _of_operation(operation, "target", "a typed client from target")
         for path in _unserved(operation):
             yield _of_operation(operation, path, path)
 

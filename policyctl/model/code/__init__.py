@@ -1,0 +1,1 @@
+"""Signatures of installed code, read from source and stubs; nothing is imported."""

@@ -1,0 +1,150 @@
+"""What a target is: a method or function, with everything that decides its types."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Literal
+
+from policyctl.model.code.classes import Lineage, lineage_of
+from policyctl.model.code.library import Library, Symbol
+from policyctl.model.code.names import Context, as_class, parsed, resolve
+from policyctl.model.code.scope import FunctionNode, accessor, is_overload, last_name
+
+Binding = Literal["instance", "class", "static", "function"]
+_AWAITABLE = frozenset({"Awaitable", "Coroutine", "Future", "Task", "CoroutineType"})
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_MODULES = (
+    "typing",
+    "typing_extensions",
+    "collections.abc",
+    "asyncio",
+    "types",
+    "asyncio.futures",
+    "asyncio.tasks",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function or method that was read.
+
+    Attributes:
+        name: its name.
+        context: the place of its definition.
+        binding: how it is bound: to an instance, to the class, or not at all.
+        overloads: the overloads, else the one definition, in the order of the text.
+        body: the definition that runs, or the last overload of a stub.
+    """
+
+    name: str
+    context: Context
+    binding: Binding
+    overloads: tuple[FunctionNode, ...]
+    body: FunctionNode
+
+    @property
+    def is_async(self) -> bool:
+        """Whether a call gives a coroutine, as the definition says."""
+        return isinstance(self.overloads[0], ast.AsyncFunctionDef) and not self.yields
+
+    @property
+    def yields(self) -> bool:
+        """Whether it is a generator function."""
+        return _yields(self.body)
+
+    @property
+    def is_context_manager(self) -> bool:
+        """Whether ``contextmanager`` or ``asynccontextmanager`` makes it one."""
+        names = map(last_name, self.body.decorator_list)
+        return any(n in ("contextmanager", "asynccontextmanager") for n in names)
+
+    def within(self, node: FunctionNode) -> Context:
+        """The place of the names in a signature."""
+        context = self.context
+        return Context(context.home, context.owner, context.types, node)
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property: what gives the value, and what sets it if anything does."""
+
+    name: str
+    context: Context
+    getter: FunctionNode
+    setter: FunctionNode | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassTarget:
+    """A class whose methods are guarded."""
+
+    symbol: Symbol
+    lineage: Lineage
+
+
+def read_class(library: Library, module: str, path: str) -> ClassTarget | None:
+    """The class ``module:path``; None where it is none or cannot be read."""
+    found = as_class(library, library.find(module, path))
+    if found is None:
+        return None
+    return ClassTarget(found, lineage_of(library, found))
+
+
+def read_method(
+    library: Library, target: ClassTarget, name: str
+) -> Function | Property | None:
+    """A method or property by its name; None for anything else, or nothing."""
+    member = target.lineage.member(library, name)
+    if member is None or member.binding.kind != "function":
+        return None
+    nodes = [n for n in member.binding.nodes if isinstance(n, FunctionNode)]
+    decorators = {last_name(d) for d in nodes[0].decorator_list}
+    if any(d.endswith("property") for d in decorators):
+        setters = [n for n in nodes if accessor(n) == "setter"]
+        setter = setters[-1] if setters else None
+        return Property(name, member.context, nodes[0], setter)
+    binding: Binding = "instance"
+    if "classmethod" in decorators:
+        binding = "class"
+    elif "staticmethod" in decorators:
+        binding = "static"
+    return _function(name, member.context, binding, nodes)
+
+
+def read_function(library: Library, module: str, path: str) -> Function | None:
+    """The function ``module:path``; None where it is none or cannot be read."""
+    found = library.find(module, path)
+    if found is None or found.kind != "function" or found.home is None:
+        return None
+    nodes = [n for n in found.nodes if isinstance(n, FunctionNode)]
+    return _function(found.name, Context(found.home), "function", nodes)
+
+
+def gives_awaitable(library: Library, context: Context, node: FunctionNode) -> bool:
+    """Whether a plain function says that it returns something to await."""
+    if isinstance(node, ast.AsyncFunctionDef) or node.returns is None:
+        return False
+    returned = parsed(node.returns)
+    if isinstance(returned, ast.Subscript):
+        returned = returned.value
+    found = None if returned is None else resolve(library, context, returned)
+    return found is not None and found.module in _MODULES and found.name in _AWAITABLE
+
+
+def _function(
+    name: str, context: Context, binding: Binding, nodes: list[FunctionNode]
+) -> Function:
+    overloads = tuple(node for node in nodes if is_overload(node))
+    return Function(name, context, binding, overloads or (nodes[-1],), nodes[-1])
+
+
+def _yields(node: FunctionNode) -> bool:
+    waiting: list[ast.AST] = list(node.body)
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(inner, _SCOPES):
+            waiting.extend(ast.iter_child_nodes(inner))
+    return False
