@@ -283,3 +283,16 @@ def instance(*classes: type) -> Check:
         return value
 
     return check
+
+
+REDIS_URL = "POLICY_REDIS_URL"
+"""The environment variable with the address of a store, unless another is named."""
+
+
+def store_address(path: str, store: str, url_env: str | None) -> str | None:
+    """The variable with the address of a shared store; refused where none is shared."""
+    if store == "redis":
+        return url_env or REDIS_URL
+    if url_env is not None:
+        raise refuse(f"{path}.url_env", f"{url_env!r} does not go with store {store}")
+    return None
