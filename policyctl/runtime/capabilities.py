@@ -32,6 +32,7 @@ CAPABILITIES: frozenset[str] = frozenset(
         "fallback.call",
         "fallback.operation",
         "fallback.value",
+        "hedge",
         "idempotency",
         "rate_limit",
         "rate_limit.mode.disabled",

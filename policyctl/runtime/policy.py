@@ -11,19 +11,11 @@ import os
 from _weakrefset import WeakSet
 from types import FunctionType
 
-from policyctl.runtime.aio import NO_WHEEL
-from policyctl.runtime.breaker import Breaker
-from policyctl.runtime.bulkhead import Waiters
+from policyctl.runtime.build import build
 from policyctl.runtime.chance import RANDOM
-from policyctl.runtime.classify import Classifier
 from policyctl.runtime.errors import PolicyConfigError
-from policyctl.runtime.events import EVENTS
-from policyctl.runtime.fallback import Fallback
-from policyctl.runtime.gate import Gate
-from policyctl.runtime.overrides import apply_overrides
-from policyctl.runtime.rate_limit import TokenBucket
 from policyctl.runtime.registry import registry
-from policyctl.runtime.scopes import SHARED, keyed_breakers, keyed_waiters
+from policyctl.runtime.scopes import SHARED
 from policyctl.runtime.served import refuse_unserved
 from policyctl.runtime.signatures import CO_COROUTINE, is_async
 from policyctl.runtime.threads import Workers
@@ -43,8 +35,15 @@ if TYPE_CHECKING:
     from typing import Any, ParamSpec, Self, TypeVar
 
     from policyctl.runtime import settings as _settings
+    from policyctl.runtime.breaker import Breaker
+    from policyctl.runtime.bulkhead import Waiters
     from policyctl.runtime.chance import Chance
+    from policyctl.runtime.classify import Classifier
+    from policyctl.runtime.fallback import Fallback
+    from policyctl.runtime.gate import Gate
+    from policyctl.runtime.hedge import Hedges
     from policyctl.runtime.idempotency import Guard
+    from policyctl.runtime.rate_limit import TokenBucket
     from policyctl.runtime.retry_budget import TokenBudget
     from policyctl.runtime.scopes import Keyed
     from policyctl.runtime.strategies import Strategies
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
     R = TypeVar("R")
 
-INFINITY = float("inf")
 THREADS = 64
 """Worker threads for an operation without a bulkhead."""
 
@@ -83,7 +81,6 @@ class Policy:
     __slots__ = (
         "__weakref__",
         "_async_call",
-        "_strategies",
         "_sync_call",
         "_workers",
         "answers",
@@ -95,6 +92,7 @@ class Policy:
         "classifier",
         "gate",
         "guard",
+        "hedges",
         "in_thread",
         "inherits_budget",
         "minimum",
@@ -111,14 +109,33 @@ class Policy:
         "wrapped",
     )
 
+    service: str
+    operation: str
     settings: dict[str, Any]
+    transport: str | None
     gate: Gate
     breaker: Breaker | None
     waiters: Waiters | None
     scopes: tuple[Keyed[Breaker] | None, Keyed[Waiters] | None] | None
+    bucket: TokenBucket | None
     strategies: Strategies | None
-    answers: Fallback | None
+    hedges: Hedges | None
     guard: Guard | None
+    answers: Fallback | None
+    classifier: Classifier
+    argument: str | None
+    attempt_limit: float | None
+    in_thread: bool
+    budget_total: float | None
+    inherits_budget: bool
+    minimum: float
+    wheel: Any
+    wheel_limit: float
+    wheel_is_budget: bool
+    wrapped: Callable[..., Any] | None
+    _async_call: Callable[..., Any] | None
+    _sync_call: Callable[..., Any] | None
+    _workers: Workers | None
 
     def __new__(
         cls,
@@ -164,7 +181,10 @@ class Policy:
 
         def make() -> Policy:
             policy = object.__new__(cls)
-            policy._build(service, operation, declared, random)
+            policy.service = service
+            policy.operation = operation
+            build(policy, declared, random)
+            _policies.add(policy)
             return policy
 
         if not service or not operation:
@@ -174,100 +194,6 @@ class Policy:
             found = registry.claim(name, declared, make, _place())
         assert isinstance(found, cls)
         return found
-
-    def _build(
-        self, service: str, operation: str, declared: dict[str, Any], random: Chance
-    ) -> None:
-        self.service = service
-        self.operation = operation
-        changed, variables = apply_overrides(service, operation, declared)
-        self.settings = blocks = changed if variables else declared
-        self.transport: str | None = blocks.get("transport")
-        self.wrapped: Callable[..., Any] | None = None
-        self.wheel: Any = NO_WHEEL
-        self._async_call: Callable[..., Any] | None = None
-        self._sync_call: Callable[..., Any] | None = None
-        self._workers: Workers | None = None
-        self._build_limits(blocks.get("attempt_timeout"), blocks.get("budget"))
-        retry, circuit_breaker = blocks.get("retry"), blocks.get("circuit_breaker")
-        self.classifier = Classifier(
-            service,
-            operation,
-            transport=self.transport,
-            retry=retry,
-            circuit_breaker=circuit_breaker,
-        )
-        self._build_gate(circuit_breaker, blocks.get("bulkhead"), random)
-        self._build_retry(retry, random)
-        rate_limit = blocks.get("rate_limit")
-        self.bucket = None if rate_limit is None else TokenBucket(rate_limit)
-        self.guard = self._make_guard(blocks.get("idempotency"))
-        fallback = blocks.get("fallback")
-        self.answers = (
-            None if fallback is None else Fallback(self, fallback, self.classifier)
-        )
-        _policies.add(self)
-
-    def _build_limits(
-        self,
-        attempt_timeout: _settings.AttemptTimeout | None,
-        budget: _settings.Budget | None,
-    ) -> None:
-        self.attempt_limit = None if attempt_timeout is None else attempt_timeout.total
-        self.argument = None if attempt_timeout is None else attempt_timeout.argument
-        self.in_thread = attempt_timeout is not None and (
-            attempt_timeout.sync == "thread"
-        )
-        self.budget_total = None if budget is None else budget.total
-        self.inherits_budget = True if budget is None else budget.inherit
-        self.minimum = 0.0 if budget is None else budget.minimum
-        limit = INFINITY if self.attempt_limit is None else self.attempt_limit
-        total = INFINITY if self.budget_total is None else self.budget_total
-        self.wheel_limit = min(limit, total)
-        self.wheel_is_budget = total < limit
-
-    def _build_gate(
-        self,
-        circuit_breaker: _settings.CircuitBreaker | None,
-        bulkhead: _settings.Bulkhead | None,
-        random: Chance,
-    ) -> None:
-        self.gate = Gate()
-        self.waiters = self.breaker = None
-        waiters = breakers = None
-        if bulkhead is not None:
-            if bulkhead.scope == "operation":
-                self.waiters = Waiters(self.gate, bulkhead)
-            elif bulkhead.scope == "service":
-                self.waiters = SHARED.waiters(self.service, bulkhead)
-            else:
-                waiters = keyed_waiters(bulkhead)
-        if circuit_breaker is not None:
-            if circuit_breaker.scope == "operation":
-                self.breaker = Breaker(circuit_breaker, self._transition, random)
-            elif circuit_breaker.scope == "service":
-                self.breaker = SHARED.breaker(self.service, circuit_breaker, random)
-            else:
-                breakers = keyed_breakers(circuit_breaker, self._transition_of, random)
-        if self.breaker is not None:
-            self.breaker.attach(self.gate)
-        self.scopes = (
-            None if waiters is None and breakers is None else (breakers, waiters)
-        )
-
-    def _build_retry(self, retry: _settings.Retry | None, random: Chance) -> None:
-        self.strategies = None
-        if retry is not None:
-            from policyctl.runtime.strategies import Strategies
-
-            self.strategies = Strategies(retry, random, self.classifier, self.gate)
-
-    def _make_guard(self, settings: _settings.Idempotency | None) -> Guard | None:
-        if settings is None:
-            return None
-        from policyctl.runtime.idempotency import Guard
-
-        return Guard(self.name, settings, self.classifier, self.budget_total)
 
     # -- use -----------------------------------------------------------------------
 
@@ -408,6 +334,7 @@ class Policy:
             self.argument is not None
             or self.guard is not None
             or self.bucket is not None
+            or self.hedges is not None
             or self.scopes is not None
             or (self.waiters is not None and self.waiters.gate is not self.gate)
         )
@@ -438,15 +365,6 @@ class Policy:
             self._workers = Workers(self.name, size)
         return self._workers
 
-    def _transition(self, old: str, new: str) -> None:
-        if EVENTS.listeners:
-            EVENTS.emit("transition", self.service, self.operation, old=old, new=new)
-
-    def _transition_of(self, key: object, old: str, new: str) -> None:
-        if EVENTS.listeners:
-            service, operation = self.service, self.operation
-            EVENTS.emit("transition", service, operation, old=old, new=new, key=key)
-
     def _undeclared(self, block: str) -> PolicyConfigError:
         return PolicyConfigError(
             "this policy does not declare it",
@@ -467,8 +385,9 @@ class Policy:
                 keyed.after_fork()
         if self.breaker is not None:
             self.breaker.after_fork()
-        if self.bucket is not None:
-            self.bucket.after_fork()
+        for part in (self.bucket, self.hedges):
+            if part is not None:
+                part.after_fork()
         if self.retry_budget is not None:
             self.retry_budget.after_fork()
         if self._workers is not None:

@@ -94,7 +94,7 @@ async def _loop(call: Call, attempt: Attempt | None) -> None:
     try:
         if attempt is None:
             call.count_first_try()
-            attempt = await attempt_call(call)
+            attempt = await _first_attempt(call)
         while (delay := call.next_delay(attempt)) is not None:
             attempt = None
             if delay > 0 or call.yields:
@@ -104,6 +104,15 @@ async def _loop(call: Call, attempt: Attempt | None) -> None:
         attempt = None
         if token is not None:
             DEADLINE.reset(token)
+
+
+async def _first_attempt(call: Call) -> Attempt:
+    hedges = call.policy.hedges
+    if hedges is None:
+        return await attempt_call(call)
+    from policyctl.runtime.hedge import hedged
+
+    return await hedged(call, hedges, attempt_call)
 
 
 async def _fall_back(call: Call) -> Any:

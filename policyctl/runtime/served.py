@@ -8,8 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_ABSENT_PATTERNS = ("hedge",)
-
 
 def refuse_unserved(service: str, operation: str, blocks: dict[str, Any]) -> None:
     """Raise for the first setting that has no engine.
@@ -31,9 +29,6 @@ def refuse_unserved(service: str, operation: str, blocks: dict[str, Any]) -> Non
 def _unserved(blocks: dict[str, Any]) -> str | None:
     if blocks["kind"] != "unary":
         return "kind"
-    for pattern in _ABSENT_PATTERNS:
-        if blocks[pattern] is not None:
-            return pattern
     return (
         _in_store(blocks, "circuit_breaker")
         or _in_store(blocks, "rate_limit")

@@ -73,6 +73,12 @@ def packed_call(policy: Policy, asynchronous: bool) -> Callable[..., Any]:
 
 
 def _make(policy: Policy, shape: Shape, asynchronous: bool, fn: Any) -> Any:
+    if policy.hedges is not None and not asynchronous:
+        raise _refusal(
+            policy,
+            "a hedged policy guards a plain function",
+            "hedge coroutine functions, or use retry",
+        )
     features = features_of(policy, asynchronous)
     text = source(shape, features, packed=fn is None)
     make = _compiled.get(text)

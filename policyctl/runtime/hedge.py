@@ -1,0 +1,127 @@
+"""Hedged calls: another attempt when the first is slow, the first success wins (C24).
+
+Every attempt runs in a task of its own. Losers are cancelled and count for nothing.
+Hedges are a share of the calls, by a token bucket as for retries, and none is made while
+the circuit breaker is anything but closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from policyctl.runtime.breaker import CLOSED
+from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.events import EVENTS
+from policyctl.runtime.gate import Gate
+from policyctl.runtime.retry_budget import TokenBudget
+from policyctl.runtime.settings import Hedge, RetryBudget
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from policyctl.runtime.attempt import Attempt
+    from policyctl.runtime.call import Call
+
+BURST = 10
+"""Hedges that may be made in a row before they have to be earned."""
+
+_losers: set[asyncio.Task[Attempt]] = set()
+
+
+class Hedges:
+    """The hedges of one policy.
+
+    Attributes:
+        settings: the ``hedge`` block.
+        tokens: bounds the share of hedges.
+    """
+
+    __slots__ = ("settings", "tokens")
+
+    def __init__(self, settings: Hedge) -> None:
+        self.settings = settings
+        budget = RetryBudget(
+            ratio=settings.budget, refill="request", floor=0.0, burst=BURST
+        )
+        self.tokens = TokenBudget(budget, Gate())
+
+    def after_fork(self) -> None:
+        """In a child process: fresh locks."""
+        self.tokens.after_fork()
+
+
+async def hedged(call: Call, hedges: Hedges, make: Any) -> Attempt:
+    """The attempt that decides: the first success, else the last to fail.
+
+    Args:
+        call: the call.
+        hedges: how many and when.
+        make: coroutine function that makes one attempt of ``call``.
+    """
+    hedges.tokens.first_try()
+    running = {asyncio.create_task(make(call))}
+    started, last = 0, None
+    try:
+        while running:
+            may_start = started < hedges.settings.max_hedges
+            done = await _wait(running, hedges.settings.delay if may_start else None)
+            for task in done:
+                running.discard(task)
+                last = _later(last, task.result())
+                if _worked(last):
+                    return last
+            if done or not may_start:
+                continue
+            started += 1
+            if _may_hedge(call, hedges):
+                running.add(asyncio.create_task(make(call)))
+        assert last is not None
+        return last
+    finally:
+        for task in running:
+            _losers.add(task)
+            task.add_done_callback(_forget)
+            task.cancel()
+
+
+def _forget(task: asyncio.Task[Attempt]) -> None:
+    _losers.discard(task)
+    if not task.cancelled():
+        task.exception()
+
+
+def _worked(attempt: Attempt) -> bool:
+    return attempt.error is None and attempt.rejection is None
+
+
+def _later(last: Attempt | None, attempt: Attempt) -> Attempt:
+    """A real outcome counts for more than a rejection of ours."""
+    if last is not None and attempt.rejection is not None:
+        return last
+    return attempt
+
+
+async def _wait(
+    running: set[asyncio.Task[Attempt]], delay: float | None
+) -> set[asyncio.Task[Attempt]]:
+    until = None if delay is None else CLOCK.now() + delay
+    while True:
+        left = None if until is None else max(0.0, until - CLOCK.now())
+        pause = left if CLOCK.real or left is None else min(left, 0.002)
+        done, _ = await asyncio.wait(
+            running, timeout=pause, return_when=asyncio.FIRST_COMPLETED
+        )
+        if done or (until is not None and CLOCK.now() >= until):
+            return done
+
+
+def _may_hedge(call: Call, hedges: Hedges) -> bool:
+    attempt = call.new_attempt()
+    breaker = attempt.breaker
+    if breaker is not None and breaker.state(CLOCK.now()) != CLOSED:
+        return False
+    if not hedges.tokens.take():
+        return False
+    if EVENTS.listeners:
+        EVENTS.emit("hedge", call.policy.service, call.policy.operation)
+    return True
