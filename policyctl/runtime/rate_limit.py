@@ -55,6 +55,12 @@ class TokenBucket:
         with self._lock:
             self._tokens += 1.0
 
+    def refill(self) -> None:
+        """Fill the bucket, as it is when a process starts."""
+        with self._lock:
+            self._tokens = float(self.settings.burst)
+            self._at = CLOCK.now()
+
     def _refill(self) -> None:
         now = CLOCK.now()
         settings = self.settings

@@ -99,6 +99,13 @@ class TokenBudget:
         with self._gate.lock:
             self._gate.count += UNUSUAL if flagged else -UNUSUAL
 
+    def refill(self) -> None:
+        """Fill the bucket, as it is when a process starts."""
+        with self._lock:
+            self._tokens = float(self.settings.burst)
+            if self._flagged and self.settings.burst:
+                self._flag(False)
+
     def after_fork(self) -> None:
         """In a child process: a fresh lock."""
         self._lock = allocate_lock()

@@ -8,6 +8,7 @@ import pytest
 
 from policyctl.testing.clocks import FakeClock, NoSleepClock
 from policyctl.testing.events import EventRecorder
+from policyctl.testing.state import fresh_policies
 
 
 @pytest.fixture
@@ -29,3 +30,10 @@ def policy_events() -> Iterator[EventRecorder]:
     """Every event of guarded calls during the test."""
     with EventRecorder() as events:
         yield events
+
+
+@pytest.fixture
+def policies() -> Iterator[None]:
+    """Every named policy as at the start of a process, before and after the test."""
+    with fresh_policies():
+        yield

@@ -10,6 +10,8 @@ SUITE = '''
 """A user's suite."""
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.events import EVENTS
+from policyctl.runtime.policy import Policy
+from policyctl.runtime.settings import CircuitBreaker
 
 
 def test_clock(policy_clock):
@@ -27,6 +29,19 @@ def test_no_sleep(policy_no_sleep):
     assert policy_no_sleep.slept == [1000]
 
 
+POLICY = Policy(
+    service="plugin_api", operation="call", circuit_breaker=CircuitBreaker()
+)
+
+
+def test_opened(policies):
+    POLICY.circuit_breaker.force_open()
+
+
+def test_closed_again():
+    assert POLICY.circuit_breaker.state == "closed"
+
+
 def test_all_is_put_back():
     assert CLOCK.real
     assert EVENTS.listeners == ()
@@ -39,4 +54,4 @@ def test_fixtures_come_with_one_line_in_conftest(pytester: pytest.Pytester) -> N
     pytester.makepyfile(SUITE)
     pytester.runpytest_inprocess(
         "-p", "no:cacheprovider", "-p", "no:asyncio"
-    ).assert_outcomes(passed=4)
+    ).assert_outcomes(passed=6)
