@@ -64,7 +64,10 @@ $(BENCH_STAMP): $(STAMP) benchmarks/requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
 	@touch $@
 
-docs: $(STAMP) ## Write the pages that come from the code (rules, schema) to build/docs
+docs: $(STAMP) ## Write the pages that come from the code, and the schemas to build/docs
+	$(BIN)/python -m docs.rule_pages
+	$(BIN)/python -m docs.reference_page
+	$(BIN)/python -m docs.conditions_page
 	$(BIN)/python -m docs.build build/docs
 
 dist: $(STAMP) ## Build the wheel and the source distribution into dist/

@@ -103,12 +103,14 @@ def _package_for(folder: Path) -> str:
 
 
 def _import(path: Path, name: str) -> ModuleType:
+    """Run a file as a module; no bytecode is left in the user's folder."""
     spec = importlib.util.spec_from_file_location(name, path.absolute())
-    if spec is None or spec.loader is None:
+    if spec is None:
         raise ImportError(f"{path.name} cannot be imported")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+    exec(code, module.__dict__)
     return module
 
 
