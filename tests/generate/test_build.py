@@ -100,7 +100,7 @@ def test_findings_are_in_the_order_of_reports(
     load: LoadProject, quotes: str, options: MakeOptions
 ) -> None:
     """Findings of all services come by file and line."""
-    text = quotes + "    hedge: {delay: 1ms}\n"
+    text = quotes + "telemetry: {heartbeat: 30s}\n"
     text = text.replace("timeout: 1s", "timeout: {total: 1s, connect: 1ms}")
     text = text.replace("    retry: {max_attempts: 3}\n", "")
     texts = {"b.yaml": text, "a.yaml": text.replace("quotes_api", "a")}
