@@ -17,14 +17,15 @@ from policyctl.runtime.stores.damage import (
 from policyctl.runtime.stores.sqlite import Database
 
 _ITEMS = (
-    "SELECT seq, id, state, due, lane, NULL, deliveries, put_at, keyed, size, error, "
+    "SELECT seq, id, state, due, lane, receipt, deliveries, put_at, keyed, size, error, "
     "history, body FROM items_{q} WHERE seq > ? ORDER BY seq"
 )
-# Nobody holds a lease on the new file, and the first of a lane may have been lost.
-_NO_LEASES = (
-    "UPDATE items_{q} SET due = 0, state = CASE WHEN lane IS NULL THEN 2 ELSE 3 END",
+# Leases go on; but the first of a lane may have been lost, and then the next is it.
+_MEND = (
+    "UPDATE items_{q} SET state = 2, due = 0 WHERE state NOT IN (0, 1, 2, 3)",
+    "UPDATE items_{q} SET state = 3 WHERE lane IS NOT NULL AND state <> 1",
     """
-    UPDATE items_{q} SET state = 2 WHERE seq IN
+    UPDATE items_{q} SET state = 2 WHERE state = 3 AND seq IN
     (SELECT min(seq) FROM items_{q} WHERE lane IS NOT NULL GROUP BY lane)
     """,
 )
@@ -136,7 +137,7 @@ class _Found:
             number = make_queue(connection, name)
             dead = self.dead.get(name, [])
             _insert(connection, f"items_{number}", items)
-            for statement in _NO_LEASES:
+            for statement in _MEND:
                 connection.execute(statement.format(q=number))
             _insert(connection, f"dead_{number}", dead)
             old = self.totals.get(name)

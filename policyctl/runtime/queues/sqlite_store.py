@@ -33,7 +33,7 @@ from policyctl.runtime.stores.errors import (
     StoreFullError,
     StoreUnavailableError,
 )
-from policyctl.runtime.stores.sqlite import Database
+from policyctl.runtime.stores.sqlite import RESERVE_BYTES, Database, free_bytes
 
 R = TypeVar("R")
 
@@ -66,6 +66,7 @@ class SqliteStore:
         self._database = Database(path, SCHEMA, max_pages=max_pages)
         self._recovered = recovered
         self._removals = 0
+        self._cap: int | None = None
 
     # -- transactions ----------------------------------------------------------------
 
@@ -75,6 +76,7 @@ class SqliteStore:
             steps = Steps(
                 connection, self._sql(connection), self.settings, self._names, fresh
             )
+            steps.cap = self._cap
             result = work(steps)
             steps.save()
             change.take(fresh)
@@ -128,24 +130,41 @@ class SqliteStore:
 
     def put(self, entries: list[Entry], change: Change) -> list[Outcome]:
         """Put all entries, or none; a full disk is a full queue."""
+        if self._cap is not None:
+            self._lift_cap()
         try:
             return self._write(change, lambda steps: steps.put(entries))
         except StoreFullError:
             return self._put_on_full_disk(entries, change)
 
     def _put_on_full_disk(self, entries: list[Entry], change: Change) -> list[Outcome]:
-        def dropping(steps: Steps) -> list[Outcome]:
-            if not steps.drop_for(sum(len(entry.body) for entry in entries)):
-                raise StoreFullError("nothing to drop")
-            return steps.put(entries)
-
+        """From now on the queue is full at less than it holds, until there is space."""
+        self._database.empty_log()
+        size = self.stats().bytes
+        self._cap = max(size // 2, size - 2 * RESERVE_BYTES)
+        needed = sum(len(entry.body) for entry in entries)
+        if self.settings.overflow == "drop_oldest" and needed <= self._cap:
+            part = Change(size=1)
+            while size + needed > self._cap and part.size:
+                part = Change()
+                size = self._draining(part, lambda steps: steps.drop_some())
+                change.dropped += part.dropped
+                self._database.reclaim()
         try:
-            if self.settings.overflow == "drop_oldest":
-                return self._write(change, dropping)
+            part = Change()
+            outcomes = self._write(part, lambda steps: steps.put(entries))
         except StoreFullError:
-            pass
-        size = os.stat(self._database.path).st_size
-        raise QueueFullError(*self._names, size, size, "bytes on disk")
+            size = self._database.disk_bytes()
+            raise QueueFullError(*self._names, size, size, "bytes on disk") from None
+        part.dropped = change.dropped + part.dropped
+        change.take(part)
+        return outcomes
+
+    def _lift_cap(self) -> None:
+        """Forget the full disk once there is space again."""
+        database = self._database
+        if database.max_pages is None and free_bytes(database.path) > 2 * RESERVE_BYTES:
+            self._cap = None
 
     def take(self, count: int, lease: float, change: Change) -> list[Taken]:
         """Lease up to ``count`` items; nothing is written where there is none."""
@@ -202,7 +221,9 @@ class SqliteStore:
         try:
             return self._write(change, work)
         except StoreFullError:
+            self._database.empty_log()
             self._database.open_reserve()
+            self._database.empty_log()
         try:
             return self._write(change, work)
         except StoreFullError as error:

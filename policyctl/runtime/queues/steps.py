@@ -108,6 +108,7 @@ class Steps:
         self.settings = settings
         self.names = names
         self.change = change
+        self.cap: int | None = None
         self.now = CLOCK.now()
         self.wall = wall()
         self.totals = Totals(self.run(sql.totals).fetchone())
@@ -179,6 +180,8 @@ class Steps:
         most = settings.max_bytes
         if most is not None and totals.bytes + size > most:
             return QueueFullError(*self.names, totals.bytes, most, "bytes")
+        if self.cap is not None and totals.bytes + size > self.cap:
+            return QueueFullError(*self.names, totals.bytes, self.cap, "bytes on disk")
         return None
 
     def _make_room(self, size: int) -> bool:
@@ -205,16 +208,14 @@ class Steps:
             dropped += 1
         return True
 
-    def drop_for(self, size: int) -> bool:
-        """Drop the oldest items, at least two and as many bytes as ``size``, if any."""
-        before, count = self.totals.bytes, self.totals.size
+    def drop_some(self) -> int:
+        """Drop some of the oldest items; the bytes that are left."""
         for _ in range(SWEEP):
             found = self.run(self.sql.oldest, (0,)).fetchone()
-            enough = before - self.totals.bytes >= size
-            if found is None or (enough and count - self.totals.size >= 2):
+            if found is None:
                 break
             self._drop(Row(*found), "overflow")
-        return bool(self.totals.size < count)
+        return int(self.totals.bytes)
 
     def _drop(self, row: Row, reason: str) -> None:
         self._remove(row)

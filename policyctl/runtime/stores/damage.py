@@ -53,6 +53,8 @@ def readable_copy(aside: Path) -> Generator[sqlite3.Connection]:
             if _size(copy) == 0:
                 _first_page_from_log(copy, _beside(copy, "-wal"))
         connection = connect(copy)
+        # Without it, SQLite refuses a file that is shorter than its header says.
+        connection.execute("PRAGMA writable_schema=ON")
         try:
             yield connection
         finally:

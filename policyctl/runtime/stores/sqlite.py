@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
 from threading import Lock
@@ -27,15 +28,26 @@ BUSY_SECONDS: Final = 10.0
 """How long a transaction waits for those of other threads and processes."""
 KEEP: Final = 4
 """Idle connections that are kept open."""
-WAL_BYTES: Final = 4 * 1024 * 1024
-"""What the write-ahead log is cut back to after a checkpoint."""
+CHECKPOINT_PAGES: Final = 256
+"""Pages of the write-ahead log that are carried over into the file at once."""
+WAL_BYTES: Final = 1024 * 1024
+"""What the log is cut back to after a checkpoint."""
 WAL_HEADER: Final = 32
-RESERVE_BYTES: Final = 256 * 1024
-"""Kept in a file beside it for the time when the disk is full."""
+RESERVE_BYTES: Final = 2 * 1024 * 1024
+"""Kept in a file beside it for the time when the disk is full.
+
+A checkpoint fails when less is free than the log holds, and the log goes on in what is
+left: so twice the log is what it takes to empty it.
+"""
 VACUUM_PAGES: Final = 256
 """Free pages that are left in the file, and given back in one step."""
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_WRITING = (
+    "SQLITE_IOERR_SHMSIZE",
+    "SQLITE_IOERR_WRITE",
+    "SQLITE_IOERR_TRUNCATE",
+)
 _leaked: list[object] = []
 _databases: WeakSet[Database] = WeakSet()
 
@@ -173,6 +185,7 @@ class Database:
         run("PRAGMA journal_mode=WAL")
         run("PRAGMA synchronous=FULL")
         run(f"PRAGMA journal_size_limit={WAL_BYTES}")
+        run(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
         if self.max_pages is not None:
             run(f"PRAGMA max_page_count={int(self.max_pages)}")
         run("BEGIN IMMEDIATE")
@@ -186,9 +199,8 @@ class Database:
         with self._borrowed() as (connection, _), _translated():
             (free,) = connection.execute("PRAGMA freelist_count").fetchone()
             if free > VACUUM_PAGES:
-                connection.execute(
-                    f"PRAGMA incremental_vacuum({VACUUM_PAGES})"
-                ).fetchall()
+                # execute() would stop after the first page.
+                connection.executescript(f"PRAGMA incremental_vacuum({VACUUM_PAGES})")
         self.fill_reserve()
 
     def open_reserve(self) -> None:
@@ -197,14 +209,25 @@ class Database:
             os.unlink(self._reserve)
 
     def fill_reserve(self) -> None:
-        """Keep space for steps that make room, if it is not kept already."""
-        if self._reserve.exists():
+        """Keep space for steps that make room, where there is plenty of it."""
+        if self._reserve.exists() or free_bytes(self.path) < 2 * RESERVE_BYTES:
             return
         try:
             with open(self._reserve, "wb") as file:
                 file.write(b"\xff" * RESERVE_BYTES)
         except OSError:
             self.open_reserve()
+
+    def empty_log(self) -> None:
+        """Carry the log over into the file and cut it, as far as that is possible."""
+        with contextlib.suppress(sqlite3.Error), self._borrowed() as (connection, _):
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def disk_bytes(self) -> int:
+        """What the file and its log take on disk."""
+        ends = ("", "-wal")
+        files = (self.path.with_name(self.path.name + end) for end in ends)
+        return sum(file.stat().st_size for file in files if file.exists())
 
     def close(self) -> None:
         """Close the idle connections; the next transaction opens a new one."""
@@ -215,6 +238,15 @@ class Database:
             idle, self._idle = self._idle, []
         for connection, _ in idle:
             connection.close()
+
+
+def free_bytes(path: Path) -> int:
+    """The free space of the file system, without end where it cannot be told."""
+    try:
+        found = os.statvfs(path.parent)
+    except (OSError, AttributeError):
+        return sys.maxsize
+    return found.f_bavail * found.f_frsize
 
 
 def connect(path: Path | str, *, uri: bool = False) -> Connection:
@@ -235,11 +267,18 @@ def _translated() -> Generator[None]:
         yield
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code == sqlite3.SQLITE_FULL:
+        if code == sqlite3.SQLITE_FULL or _is_out_of_space(code, error):
             raise StoreFullError(str(error)) from error
         if code in _DAMAGED:
             raise StoreDamagedError(str(error)) from error
         raise
+
+
+def _is_out_of_space(code: int, error: sqlite3.DatabaseError) -> bool:
+    """Whether an I/O error comes from a full disk, as it does for the shared index."""
+    if code != sqlite3.SQLITE_IOERR:
+        return False
+    return getattr(error, "sqlite_errorname", "") in _WRITING
 
 
 def _after_fork_in_child() -> None:

@@ -1,0 +1,123 @@
+"""SF-05: on a full disk new items are rejected by policy, and the queue still drains.
+
+opentelemetry-collector #7198.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policyctl.runtime.errors import QueueFullError
+from policyctl.runtime.queues import Queue, Sqlite, live
+from policyctl.runtime.queues.base import QueueBase
+from policyctl.runtime.queues.sqlite_store import SqliteStore
+
+TEXT = "x" * 1000
+
+
+@pytest.fixture(params=["page limit", "small disk"])
+def path(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A place with room for some hundred items: by a limit of pages, or really."""
+    fast = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=fast) as folder:
+        if request.param == "page limit":
+            yield Path(folder) / "reports.db"
+            return
+        command = ["mount", "-t", "tmpfs", "-o", "size=6m", "none", folder]
+        try:
+            subprocess.run(command, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            pytest.skip("mounting a small disk needs rights that are not there")
+        try:
+            yield Path(folder) / "reports.db"
+        finally:
+            live.forget("edge.reports")
+            subprocess.run(["umount", folder], check=True, capture_output=True)
+
+
+def opened(path: Path, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Queue[Any]:
+    """A queue with more room than the disk has."""
+    live.forget("edge.reports")
+    if not os.path.ismount(path.parent):
+
+        def limited(queue: QueueBase[Any]) -> SqliteStore:
+            names = (queue.service, queue.queue)
+            return SqliteStore(
+                str(path), names, queue.settings, lambda _: None, max_pages=150
+            )
+
+        monkeypatch.setattr("policyctl.runtime.queues.open.open_store", limited)
+    return Queue(
+        service="edge",
+        queue="reports",
+        store=Sqlite(path=str(path)),
+        max_size=100_000,
+        **changes,
+    )
+
+
+def fill(queue: Queue[Any]) -> int:
+    """Put until it is refused; how many were taken."""
+    count = 0
+    with pytest.raises(QueueFullError, match="bytes on disk"):
+        for count in range(100_000):
+            queue.put({"n": count, "text": TEXT})
+    return count
+
+
+def test_a_full_disk_is_a_full_queue(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Puts are refused, takes and acks go on, and the space can be used again."""
+    queue = opened(path, monkeypatch)
+    count = fill(queue)
+    assert count > 50
+    with pytest.raises(QueueFullError):
+        queue.put({"n": -1, "text": TEXT})
+    drained: list[int] = []
+    while items := queue.take_many(7):
+        drained += [item.payload["n"] for item in items]
+        assert all(queue.ack_many(items))
+    assert drained == list(range(count))
+    assert queue.stats().size == 0
+    assert fill(queue) >= count // 2
+    live.forget("edge.reports")
+
+
+def test_failed_items_can_be_given_back_on_a_full_disk(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """nack, extend and release need no room either."""
+    queue = opened(path, monkeypatch)
+    fill(queue)
+    one, two, three = queue.take_many(3)
+    assert one.nack("no")
+    assert two.extend()
+    assert three.release()
+    assert queue.stats().leased == 1
+    live.forget("edge.reports")
+
+
+def test_drop_oldest_makes_room_on_a_full_disk(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest items are kept, and each that had to go is counted."""
+    queue = opened(path, monkeypatch, overflow="drop_oldest")
+    for start in range(0, 6000, 10):
+        queue.put_many([{"n": n, "text": TEXT} for n in range(start, start + 10)])
+    stats = queue.stats()
+    assert stats.dropped > 0
+    assert stats.size + stats.dropped == 6000
+    numbers = []
+    while items := queue.take_many(50):
+        numbers += [item.payload["n"] for item in items]
+        queue.ack_many(items)
+    assert numbers == list(range(6000 - stats.size, 6000))
+    live.forget("edge.reports")
