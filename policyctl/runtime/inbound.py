@@ -24,6 +24,7 @@ from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.gate import Gate
 from policyctl.runtime.overrides import apply_overrides
+from policyctl.runtime.rate_limit import TokenBucket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Refusal:
     """An answer that is given instead of calling the application.
 
     Attributes:
-        status: 503 or 504.
+        status: 429, 503 or 504.
         reason: the phrase of the status.
         body: plain text for people.
         retry_after: whole seconds after which to try again; None for no hint.
@@ -84,6 +85,7 @@ class Inbound:
 
     __slots__ = (
         "__weakref__",
+        "_bucket",
         "_counts",
         "_gate",
         "_refused",
@@ -101,22 +103,24 @@ class Inbound:
         rate_limit: _settings.RateLimit | None = None,
         budget: _settings.InboundBudget | None = None,
     ) -> None:
-        if rate_limit is not None:
-            raise PolicyConfigError(
-                "this version of the runtime does not serve it",
-                path="inbound.rate_limit",
-                help="remove the setting, or update policyctl",
-                service=service,
-                operation="inbound",
-            )
+        if bulkhead is not None and bulkhead.scope != "operation":
+            raise _unserved(service, "bulkhead.scope")
+        if rate_limit is not None and rate_limit.store != "memory":
+            raise _unserved(service, "rate_limit.store")
         self.service = service
-        declared: dict[str, Any] = {"bulkhead": bulkhead, "budget": budget}
+        declared: dict[str, Any] = {
+            "bulkhead": bulkhead,
+            "rate_limit": rate_limit,
+            "budget": budget,
+        }
         self.settings, self.overrides = apply_overrides(service, "inbound", declared)
+        rate_limit = self.settings["rate_limit"]
+        self._bucket = None if rate_limit is None else TokenBucket(rate_limit)
         self._gate = Gate()
         bulkhead = self.settings["bulkhead"]
         self._waiters = None if bulkhead is None else Waiters(self._gate, bulkhead)
         self._counts = dict.fromkeys(OUTCOMES, 0)
-        self._refused = {"bulkhead_full": 0, "budget_expired": 0}
+        self._refused = {"rate_limited": 0, "bulkhead_full": 0, "budget_expired": 0}
         _all.add(self)
 
     def asgi(self, app: AsgiApp) -> AsgiGuard:
@@ -160,7 +164,12 @@ class Inbound:
         )
 
     def enter(self) -> Refusal | None:
-        """Take a slot, waiting in this thread; None if there is one."""
+        """Take a token and a slot, waiting in this thread; None if there are both."""
+        wait = self._take_token()
+        if isinstance(wait, Refusal):
+            return wait
+        if wait:
+            CLOCK.sleep(wait)
         until = self._enter_at_once()
         if isinstance(until, float) and self._waiters is not None:
             waiter = ThreadWaiter(None, -1)
@@ -168,7 +177,16 @@ class Inbound:
         return until if isinstance(until, Refusal) else None
 
     async def enter_async(self) -> Refusal | None:
-        """Take a slot, waiting in this task; None if there is one."""
+        """Take a token and a slot, waiting in this task; None if there are both."""
+        wait = self._take_token()
+        if isinstance(wait, Refusal):
+            return wait
+        if wait and self._bucket is not None:
+            try:
+                await CLOCK.async_sleep(wait)
+            except BaseException:
+                self._bucket.give_back()
+                raise
         until = self._enter_at_once()
         if isinstance(until, float) and self._waiters is not None:
             from asyncio import get_running_loop
@@ -181,6 +199,19 @@ class Inbound:
         """Give the slot back."""
         if self._waiters is not None:
             self._waiters.release()
+
+    def _take_token(self) -> Refusal | float:
+        """Seconds to wait for the token that was taken, or a refusal."""
+        bucket = self._bucket
+        if bucket is None:
+            return 0.0
+        left = DEADLINE.get() - CLOCK.now()
+        taken, wait = bucket.take(min(bucket.settings.max_wait, left))
+        if taken:
+            return wait
+        self._refused["rate_limited"] += 1
+        after = max(1, ceil(wait))
+        return Refusal(429, "Too Many Requests", "too many requests\n", after)
 
     def _enter_at_once(self) -> Refusal | float | None:
         """None with a slot, a refusal without, or until when to wait for one."""
@@ -220,6 +251,18 @@ class Inbound:
         self._gate.after_fork()
         if self._waiters is not None:
             self._waiters.after_fork()
+        if self._bucket is not None:
+            self._bucket.after_fork()
+
+
+def _unserved(service: str, path: str) -> PolicyConfigError:
+    return PolicyConfigError(
+        "this version of the runtime does not serve it",
+        path=f"inbound.{path}",
+        help="remove the setting, or update policyctl",
+        service=service,
+        operation="inbound",
+    )
 
 
 def _after_fork_in_child() -> None:

@@ -281,12 +281,69 @@ async def test_a_budget_of_the_server_process_still_bounds(clock: FakeClock) -> 
     assert app.seen == [2.0]
 
 
-def test_a_rate_limit_is_refused_until_it_is_served() -> None:
+async def test_a_rate_limit_is_429_with_retry_after(clock: FakeClock) -> None:
+    """Burst, then refusals with the seconds to the next token, then a token again."""
+    app = App()
+    inbound = Inbound(rate_limit=settings.RateLimit(rate=0.4, burst=2))
+    async with client(inbound.asgi(app)) as http:
+        answers = [await http.get("/") for _ in range(4)]
+        assert [a.status_code for a in answers] == [200, 200, 429, 429]
+        assert answers[2].headers["retry-after"] == "3"
+        clock.advance(2.5)
+        assert (await http.get("/")).status_code == 200
+    assert inbound.statistics()["refused"]["rate_limited"] == 2
+    assert len(app.seen) == 3
+
+
+async def test_a_request_waits_for_its_token_within_max_wait(clock: FakeClock) -> None:
+    """Under the budget; a budget that is shorter than the wait is refused at once."""
+    app = App()
+    inbound = Inbound(
+        rate_limit=settings.RateLimit(rate=0.5, burst=1, max_wait=5.0), budget=BUDGET
+    )
+    async with client(inbound.asgi(app)) as http:
+        assert [(await http.get("/")).text for _ in range(2)] == ["10.0", "8.0"]
+        late = await http.get("/", headers={"X-Timeout-Budget": "1"})
+    assert late.status_code == 429
+    assert clock.slept == [2.0]
+
+
+async def test_a_token_of_a_request_that_is_gone_comes_back() -> None:
+    """A disconnect while waiting for the token gives it back."""
+    app = App()
+    inbound = Inbound(rate_limit=settings.RateLimit(rate=0.1, burst=1, max_wait=60.0))
+    guarded = inbound.asgi(app)
+    async with client(guarded) as http:
+        await http.get("/")
+    scope = {"type": "http", "headers": []}
+    waiting = asyncio.create_task(guarded(scope, None, None))  # type: ignore[arg-type]
+    await asyncio.sleep(0.01)
+    bucket = inbound._bucket
+    assert bucket is not None
+    assert bucket.tokens < -0.9
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert bucket.tokens > -0.1
+
+
+@pytest.mark.parametrize(
+    ("blocks", "path"),
+    [
+        (
+            {"rate_limit": settings.RateLimit(rate=1.0, store="redis")},
+            r"search\.inbound: inbound\.rate_limit\.store",
+        ),
+        (
+            {"bulkhead": settings.Bulkhead(max_concurrent=1, scope="argument:a")},
+            r"search\.inbound: inbound\.bulkhead\.scope",
+        ),
+    ],
+)
+def test_what_is_not_served_is_refused(blocks: dict[str, Any], path: str) -> None:
     """Nothing is dropped silently."""
-    with pytest.raises(
-        PolicyConfigError, match=r"search\.inbound: inbound\.rate_limit"
-    ):
-        Inbound(service="search", rate_limit=settings.RateLimit(rate=1.0))
+    with pytest.raises(PolicyConfigError, match=path):
+        Inbound(service="search", **blocks)
 
 
 def test_overrides_reach_inbound() -> None:

@@ -158,6 +158,20 @@ def test_a_thread_waits_for_a_slot() -> None:
     assert inbound.statistics()["in_use"] == 0
 
 
+def test_a_thread_waits_for_its_token() -> None:
+    """Rate limits hold for threads too: a wait within max_wait, else 429."""
+    inbound = Inbound(rate_limit=settings.RateLimit(rate=0.5, burst=1, max_wait=2.0))
+    guarded = inbound.wsgi(plain)
+    with fake_clock() as clock:
+        assert [call(guarded)[0] for _ in range(2)] == ["200 OK"] * 2
+        assert clock.slept == [2.0]
+        bucket = inbound._bucket
+        assert bucket is not None
+        assert bucket.take(60.0) == (True, 2.0)
+        status, headers, _ = call(guarded)
+        assert (status, headers["retry-after"]) == ("429 Too Many Requests", "4")
+
+
 class Quiet(WSGIRequestHandler):
     """Writes no log lines."""
 
