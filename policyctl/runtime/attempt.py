@@ -107,12 +107,21 @@ class Attempt:
                 )
         return self.pass_breaker(now)
 
+    def asks(self, now: float) -> bool:
+        """Whether a shared breaker has to be asked first, for this ``permit``."""
+        breaker = self.breaker
+        if breaker is None or not breaker.shared or not breaker.wants_to_ask(now):
+            return False
+        self.permit = _next_permit()
+        return True
+
     def pass_breaker(self, now: float) -> bool:
         """Ask the breaker; False with ``rejection`` set if it refuses."""
         breaker = self.breaker
         if breaker is None:
             return True
-        self.permit = _next_permit()
+        if not self.permit:
+            self.permit = _next_permit()
         self.episode = breaker.admit(now, self.permit)
         if self.episode == REFUSED:
             return self.reject(self._circuit_open(now))

@@ -124,6 +124,19 @@ class Breaker:
                 self._queues = tuple(queue for queue in self._queues if queue.queue)
             self._queues += (waiters,)
 
+    shared = False
+    """Whether attempts may have to ask a store (``SharedBreaker``)."""
+
+    def wants_to_ask(self, now: float) -> bool:
+        """Whether an attempt has to ``ask`` before ``admit``."""
+        return False
+
+    def ask(self, permit: int) -> None:
+        """Get a lease for the probe that ``permit`` stands for, blocking the thread."""
+
+    async def ask_async(self, permit: int) -> None:
+        """``ask`` without blocking the event loop."""
+
     @property
     def counts_successes(self) -> bool:
         """Whether every success has to be reported, not only the unusual ones."""

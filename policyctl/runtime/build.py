@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from policyctl.runtime.aio import NO_WHEEL
-from policyctl.runtime.breaker import Breaker
 from policyctl.runtime.bulkhead import Waiters
 from policyctl.runtime.classify import Classifier
 from policyctl.runtime.errors import PolicyConfigError
@@ -12,7 +11,12 @@ from policyctl.runtime.fallback import Fallback
 from policyctl.runtime.gate import Gate
 from policyctl.runtime.overrides import apply_overrides
 from policyctl.runtime.rate_limit import TokenBucket
-from policyctl.runtime.scopes import SHARED, keyed_breakers, keyed_waiters
+from policyctl.runtime.scopes import (
+    SHARED,
+    keyed_breakers,
+    keyed_waiters,
+    make_breaker,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from policyctl.runtime import settings as _settings
+    from policyctl.runtime.breaker import Breaker
     from policyctl.runtime.chance import Chance
     from policyctl.runtime.hedge import Hedges
     from policyctl.runtime.idempotency import Guard
@@ -114,13 +119,19 @@ def _set_breaker(
         return None
     if settings.scope == "operation":
         notify = _transition(policy.service, policy.operation)
-        policy.breaker = Breaker(settings, notify, random)
+        policy.breaker = make_breaker(settings, notify, random, _shared_name(policy))
     elif settings.scope == "service":
         policy.breaker = SHARED.breaker(policy.service, settings, random)
     else:
-        return keyed_breakers(settings, _transition_of(policy), random)
+        name, notify_of = _shared_name(policy), _transition_of(policy)
+        return keyed_breakers(settings, notify_of, random, name)
     policy.breaker.attach(policy.gate)
     return None
+
+
+def _shared_name(policy: Policy) -> str:
+    """What the operation's state is called in a store; empty without a service."""
+    return policy.name if policy.service and policy.operation else ""
 
 
 def _transition(service: str, operation: str) -> Callable[[str, str], None]:

@@ -156,6 +156,9 @@ async def attempt_call(call: Call) -> Attempt:
 
 async def _enter(attempt: Attempt) -> bool:
     now = CLOCK.now()
+    if attempt.asks(now) and attempt.breaker is not None:
+        await attempt.breaker.ask_async(attempt.permit)
+        now = CLOCK.now()
     if not attempt.admit(now) or not await _pass_rate_limit(attempt, now):
         return False
     try:

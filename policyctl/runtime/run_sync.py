@@ -133,6 +133,9 @@ def attempt_call(call: Call) -> Attempt:
 
 def _enter(attempt: Attempt) -> bool:
     now = CLOCK.now()
+    if attempt.asks(now) and attempt.breaker is not None:
+        attempt.breaker.ask(attempt.permit)
+        now = CLOCK.now()
     if not attempt.admit(now) or not _pass_rate_limit(attempt, now):
         return False
     try:

@@ -161,7 +161,7 @@ class Shared:
         with self._lock:
             found = self._breakers.get(service)
             if found is None:
-                found = Breaker(settings, _notifier(service), random)
+                found = make_breaker(settings, _notifier(service), random, service)
                 if service:
                     self._breakers[service] = found
         if found.settings != settings:
@@ -212,15 +212,40 @@ SHARED = Shared()
 """What the services of this process share."""
 
 
+def make_breaker(
+    settings: _settings.CircuitBreaker,
+    notify: Callable[[str, str], None],
+    random: Chance,
+    name: str,
+    value: object = None,
+) -> Breaker:
+    """A breaker for the store that the settings name; ``name`` is the shared one's.
+
+    Raises:
+        PolicyConfigError: it is to be shared, but has no name.
+    """
+    if settings.store == "memory":
+        return Breaker(settings, notify, random)
+    from policyctl.runtime.shared.breaker import SharedBreaker, key_of
+
+    if settings.scope not in ("operation", "service"):
+        name = key_of(name, value)
+    return SharedBreaker(settings, notify, random, name)
+
+
 def keyed_breakers(
     settings: _settings.CircuitBreaker,
     notify: Callable[[object, str, str], None],
     random: Chance,
+    name: str = "",
 ) -> Keyed[Breaker]:
     """Breakers by argument; ``notify(value, old, new)`` tells of their transitions."""
 
     def make(value: object) -> Breaker:
-        return Breaker(settings, lambda old, new: notify(value, old, new), random)
+        def notify_of(old: str, new: str) -> None:
+            notify(value, old, new)
+
+        return make_breaker(settings, notify_of, random, name, value)
 
     def is_idle(breaker: Breaker) -> bool:
         return breaker.is_idle

@@ -30,8 +30,7 @@ def _unserved(blocks: dict[str, Any]) -> str | None:
     if blocks["kind"] != "unary":
         return "kind"
     return (
-        _in_store(blocks, "circuit_breaker")
-        or _in_store(blocks, "rate_limit")
+        _in_store(blocks, "rate_limit")
         or _in_attempt_timeout(blocks["attempt_timeout"])
     )
 
