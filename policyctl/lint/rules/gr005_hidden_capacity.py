@@ -21,7 +21,7 @@ class HiddenCapacity(Rule):
         All callers' first tries, multiplied by their attempts when everything fails,
         reach the capacity: `sum of lam x A >= C`. The load that the service still
         recovers from by itself, its hidden capacity, is `C / A`. For services marked
-        `critical` it is an error.
+        `critical` it is an error. If that is so only with one instance lost, it is info.
 
     Why:
         Between the hidden and the advertised capacity a service runs well until the
@@ -82,6 +82,7 @@ class HiddenCapacity(Rule):
         demand = amplify.demand(service, context)
         if not reaches(demand.attempts, capacity) or demand.first == 0:
             yield from missing(demand.missing)
+            yield from self._with_one_less(service, demand, capacity)
             return
         factor = demand.factor
         recovers = 0.0 if math.isinf(factor) else hidden_capacity(capacity, factor)
@@ -95,6 +96,26 @@ class HiddenCapacity(Rule):
             + ("" if source is None else f" (capacity from {source})"),
             severity=Severity.ERROR if service.critical else None,
             help=_help(demand.first, capacity),
+        )
+
+    def _with_one_less(
+        self, service: Service, demand: amplify.Demand, capacity: float
+    ) -> Outcomes:
+        """The same with one instance lost, which is only worth knowing."""
+        instances = service.facts.instances
+        if instances is None or instances < 2 or demand.first == 0:
+            return
+        left = capacity * (instances - 1) / instances
+        if not reaches(demand.attempts, left):
+            return
+        yield self.finding(
+            place.of_service(service),
+            "facts.instances",
+            f"with one of {instances} instances lost, {show.rate(demand.first)} x "
+            f"{show.number(demand.factor)} attempts = {show.rate(demand.attempts)} reach "
+            f"what is left of the capacity, {show.rate(left)}",
+            severity=Severity.INFO,
+            help=_help(demand.first, left),
         )
 
 

@@ -20,7 +20,8 @@ class RetryBudgetTooGenerous(Rule):
     What:
         With `refill: request`, first tries and the retries that they pay for reach the
         callee's capacity: `rho (1 + b_eff) >= 1` (an error). Below that, recovery from
-        an outage of 30 s takes over 5 minutes (a warning).
+        an outage of 30 s takes over 5 minutes (a warning). With `refill: success` that
+        is reported only if it is the floors of the budget that make it so long.
 
     Why:
         A budget that first tries refill keeps granting retries while everything fails.
@@ -45,7 +46,7 @@ class RetryBudgetTooGenerous(Rule):
         version: 1
         service: price_api
         owner: price-team
-        facts: {capacity: 400/s}
+        facts: {capacity: 300/s}
         operations:
           get_price:
             transport: http
@@ -98,7 +99,9 @@ class RetryBudgetTooGenerous(Rule):
         timeout = site.policy.attempt_timeout
         tau = 0.0 if timeout is None or timeout.total is None else timeout.total
         needed = recovery_time(demand.first, demand.factor, capacity, self.outage, tau)
-        if over(needed, self.recovery):
+        without = recovery_time(demand.first, 1.0, capacity, self.outage, tau)
+        matters = retry.budget.refill == "request" or not over(without, self.recovery)
+        if matters and over(needed, self.recovery):
             yield self._slow_recovery(site, retry.budget, demand, capacity, needed)
 
     def _no_headroom(

@@ -102,7 +102,7 @@ class AttemptsDoNotFit(Rule):
             f"{_reached(fit, attempts)}",
             severity=Severity.ERROR if fit.full < 2 else None,
             help=_help(policy, retry, fit, wait),
-            fix=_fix(site, fit),
+            fix=_fix(site, retry, fit, wait),
             also=(
                 ("budget.total", f"the whole call may last {show.duration(total)}"),
                 ("attempt_timeout.total", f"one attempt {show.duration(attempt)}"),
@@ -110,12 +110,25 @@ class AttemptsDoNotFit(Rule):
         )
 
 
-def _fix(site: Site, fit: Reachable) -> Fix | None:
-    """As many attempts as can complete."""
-    if fit.full < 1:
+def _fix(site: Site, retry: Retry, fit: Reachable, wait: float) -> Fix | None:
+    """As many attempts as can complete; where that is no retry, shorter ones."""
+    if fit.full >= 2:
+        text = str(fit.full)
+        return mend.set_value(site.place, "retry.max_attempts", text, safe=False)
+    room = _room(site.policy, retry, wait)
+    if room < 0.001:
         return None
-    text = str(fit.full)
-    return mend.set_value(site.place, "retry.max_attempts", text, safe=False)
+    text = show.floor_duration(room)
+    return mend.set_value(site.place, "attempt_timeout.total", text, safe=False)
+
+
+def _room(policy: Operation, retry: Retry, wait: float) -> float:
+    """The longest attempt with which all of them fit, in seconds."""
+    assert policy.budget is not None
+    assert policy.budget.total is not None
+    assert retry.max_attempts is not None
+    waits = longest_waits(retry.backoff, retry.max_attempts - 1)
+    return (policy.budget.total - waits) / retry.max_attempts - wait
 
 
 def _reached(fit: Reachable, attempts: int) -> str:
@@ -142,11 +155,7 @@ def _fits_fast_failures(policy: Operation, retry: Retry, wait: float) -> bool:
 
 def _help(policy: Operation, retry: Retry, fit: Reachable, wait: float) -> str:
     """Both ways out, with their numbers."""
-    assert policy.budget is not None
-    assert policy.budget.total is not None
-    assert retry.max_attempts is not None
-    waits = longest_waits(retry.backoff, retry.max_attempts - 1)
-    room = (policy.budget.total - waits) / retry.max_attempts - wait
+    room = _room(policy, retry, wait)
     ways: list[str] = []
     if fit.full >= 1:
         ways.append(f"set max_attempts: {fit.full}")

@@ -61,3 +61,16 @@ def test_missing_rates_are_named() -> None:
     """Without rates the load is unknown."""
     result = run_yaml(policy(facts="{callers: 3}"), "GR005")
     assert [s.fact.rpartition(".")[2] for s in result.coverage.skipped] == ["rate"]
+
+
+@pytest.mark.parametrize(("instances", "count"), [(1, 0), (2, 1), (10, 1), (11, 0)])
+def test_one_instance_lost(instances: int, count: int) -> None:
+    """240/s x 3 = 720/s reach 9/10 of 800/s, and not 10/11 of it."""
+    text = policy("800/s").replace("source:", f"instances: {instances}, source:")
+    found = lint_yaml(text, "GR005")
+    assert [d.severity for d in found] == [Severity.INFO] * count
+    if instances == 10:
+        assert found[0].message == (
+            "with one of 10 instances lost, 240/s x 3 attempts = 720/s reach what is left "
+            "of the capacity, 720/s"
+        )

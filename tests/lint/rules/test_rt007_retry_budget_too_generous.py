@@ -56,27 +56,39 @@ def test_refill_on_success_stops_in_an_outage() -> None:
     assert lint_yaml(text, "RT007") == []
 
 
-@pytest.mark.parametrize(("rate", "count"), [("273.1/s", 0), ("273.2/s", 1)])
+@pytest.mark.parametrize(("rate", "count"), [("248.3/s", 0), ("248.4/s", 1)])
 def test_boundary_of_slow_recovery(rate: str, count: int) -> None:
-    """(lam 30 - 150) / (300 - lam) is over 300 s from lam = 273.18/s on."""
-    text = policy("{ratio: 10%, refill: success, floor: 0/s}", rate)
+    """(1.1 lam 30 - 150) / (300 - 1.1 lam) is over 300 s from lam = 248.35/s on."""
+    text = policy("{ratio: 10%, refill: request, floor: 0/s}", rate)
     assert len(lint_yaml(text, "RT007")) == count
 
 
 def test_slow_recovery_is_a_warning() -> None:
-    """A lam = 280/s: (280 x 30 - 300 x 0.5) / 20 = 412.5 s."""
-    text = policy("{ratio: 10%, refill: success, floor: 0/s}")
+    """1.1 x 254.5 = 280/s: (280 x 30 - 300 x 0.5) / 20 = 412 s."""
+    text = policy("{ratio: 10%, refill: request, floor: 0/s}", "254.5/s")
     (found,) = lint_yaml(text, "RT007")
     assert found.severity is Severity.WARNING
     assert found.message == (
-        "280/s become 280/s of 300/s: recovery from an outage of 30s takes about 6m52s"
+        "254.5/s become 280/s of 300/s: recovery from an outage of 30s takes about 6m51s"
     )
-    assert found.help == ("add capacity, or shorten the queue that keeps the backlog")
+    assert found.help == "set refill: success or ratio: 8.9%"
+
+
+@pytest.mark.parametrize(
+    ("rate", "floor", "count"),
+    [("280/s", "0/s", 0), ("260/s", "0/s", 0), ("260/s", "3/s", 1)],
+)
+def test_refill_on_success_is_blamed_for_its_floors_alone(
+    rate: str, floor: str, count: int
+) -> None:
+    """At 280/s recovery is slow without retries; at 260/s only 6 x 3/s make it so."""
+    text = policy(f"{{ratio: 10%, refill: success, floor: {floor}}}", rate)
+    assert len(lint_yaml(text, "RT007")) == count
 
 
 def test_thresholds_can_be_set() -> None:
     """A project may accept a longer recovery."""
-    text = policy("{ratio: 10%, refill: success, floor: 0/s}")
+    text = policy("{ratio: 10%, refill: request, floor: 0/s}", "254.5/s")
     assert lint_yaml(text, "RT007", thresholds={"RT007": {"recovery": "7m"}}) == []
 
 
