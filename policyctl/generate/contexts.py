@@ -91,6 +91,7 @@ class ModuleContext:
         queues: the queues that the service has code for, in the order of the file.
         payload_types: lines that name their payloads' classes for type checkers.
         payload_names: the same names at run time.
+        comments: comments that checkers read.
         client_imports: imports that the clients' types need, for type checkers alone.
         type_variables: assignments of the clients' type variables.
         clients: the typed clients of the service's targets.
@@ -107,6 +108,7 @@ class ModuleContext:
     queues: tuple[QueueContext, ...] = ()
     payload_types: tuple[str, ...] = ()
     payload_names: tuple[str, ...] = ()
+    comments: tuple[str, ...] = ()
     client_imports: tuple[str, ...] = ()
     type_variables: tuple[str, ...] = ()
     clients: tuple[ClientContext, ...] = ()

@@ -70,6 +70,7 @@ def module_context(
         queues=queues,
         payload_types=tuple(types),
         payload_names=tuple(running),
+        comments=clients.comments,
         client_imports=clients.imports,
         type_variables=clients.variables,
         clients=clients.classes,

@@ -39,12 +39,14 @@ class Clients:
     """All that the targets of one service add to its module.
 
     Attributes:
+        comments: comments that checkers read.
         imports: imports for type checkers alone.
         variables: assignments of type variables.
         classes: the classes, in the order of the operations.
         findings: targets that cannot be generated.
     """
 
+    comments: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     classes: tuple[ClientContext, ...] = ()
@@ -77,7 +79,9 @@ def plan_clients(service: Service, library: Library) -> Clients:
     classes = [_client(client, imports, library) for client in targets.clients.values()]
     if targets.functions:
         classes.append(_functions(targets.functions, imports, library))
-    return Clients(imports.lines(), imports.declarations(), tuple(classes))
+    return Clients(
+        imports.comments(), imports.lines(), imports.declarations(), tuple(classes)
+    )
 
 
 def _shadowed(service: Service, targets: Targets, library: Library) -> frozenset[str]:

@@ -1,0 +1,7 @@
+"""Errors."""
+
+__all__ = ["DeclinedError"]
+
+
+class DeclinedError(Exception):
+    """The card was declined."""
