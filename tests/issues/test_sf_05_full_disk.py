@@ -66,7 +66,7 @@ def opened(path: Path, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Queue
 def fill(queue: Queue[Any]) -> int:
     """Put until it is refused; how many were taken."""
     count = 0
-    with pytest.raises(QueueFullError, match="bytes on disk"):
+    with pytest.raises(QueueFullError, match="bytes on disk"):  # noqa: PT012
         for count in range(100_000):
             queue.put({"n": count, "text": TEXT})
     return count
