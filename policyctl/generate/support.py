@@ -98,8 +98,12 @@ def _unserved_inbound(inbound: Inbound) -> Iterator[tuple[str, ...]]:
     needs: list[tuple[str, ...]] = []
     if inbound.rate_limit is not None:
         needs.append(("rate_limit",))
+        if inbound.rate_limit.store != "memory":
+            needs.append(("rate_limit", "store", inbound.rate_limit.store))
     if inbound.bulkhead is not None and inbound.bulkhead.mode != "enforce":
         needs.append(("bulkhead", "mode", inbound.bulkhead.mode))
+    if inbound.bulkhead is not None and inbound.bulkhead.scope != "operation":
+        needs.append(("bulkhead", "scope", inbound.bulkhead.scope.partition(":")[0]))
     for path in needs:
         if ".".join(("inbound", *path)) not in capabilities.CAPABILITIES:
             yield path[:2]

@@ -69,10 +69,9 @@ SETTINGS = {
     "fallback: {call: a.b:c}": ("fallback.call", "fallback", "8:5"),
 }
 SERVICES = {
-    "inbound: {rate_limit: {rate: 5/s}}": ("inbound.rate_limit", "8:11"),
-    "inbound: {bulkhead: {max_concurrent: 5, mode: observe}}": (
-        "inbound.bulkhead.mode",
-        "8:41",
+    "inbound: {rate_limit: {rate: 5/s, store: redis}}": (
+        "inbound.rate_limit.store",
+        "8:35",
     ),
     "queues: {work: {store: redis, key: work, max_size: 5}}": (
         "a queue in redis",

@@ -186,6 +186,23 @@ async def test_waiting_for_a_slot_ends_with_the_budget() -> None:
         await holder
 
 
+@pytest.mark.parametrize("mode", ["observe", "disabled"])
+async def test_a_bulkhead_that_does_not_enforce_refuses_nobody(mode: str) -> None:
+    """Everybody runs at once, and slots are counted all the same."""
+    app = App()
+    app.gate.clear()
+    inbound = Inbound(
+        bulkhead=settings.Bulkhead(max_concurrent=1, mode=mode)  # type: ignore[arg-type]
+    )
+    async with client(inbound.asgi(app)) as http:
+        calls = [asyncio.create_task(http.get("/")) for _ in range(3)]
+        while app.inside < 3:
+            await asyncio.sleep(0)
+        app.gate.set()
+        assert [(await call).status_code for call in calls] == [200] * 3
+    assert inbound.statistics()["in_use"] == 0
+
+
 @pytest.mark.parametrize("ending", ["error", "cancel"])
 async def test_a_slot_comes_back_however_the_request_ends(ending: str) -> None:
     """Errors of the application and disconnects leak nothing."""
