@@ -127,13 +127,21 @@ class Attempt:
             return self.reject(self._circuit_open(now))
         return True
 
-    def take_token(self, now: float) -> float:
-        """Pass the rate limit; seconds to wait for the token, negative if refused."""
+    def token_wait(self, now: float) -> float:
+        """How long this attempt may wait for a token of the rate limit."""
+        bucket = self.policy.bucket
+        longest = 0.0 if bucket is None else bucket.settings.max_wait
+        return min(longest, DEADLINE.get() - now)
+
+    def take_token(self, now: float, found: tuple[bool, float] | None = None) -> float:
+        """Pass the rate limit; seconds to wait for the token, negative if refused.
+
+        ``found`` is the bucket's answer where it has been asked already.
+        """
         bucket = self.policy.bucket
         if bucket is None:
             return 0.0
-        longest = min(bucket.settings.max_wait, DEADLINE.get() - now)
-        taken, wait = bucket.take(longest)
+        taken, wait = found or bucket.take(self.token_wait(now))
         if taken:
             return wait
         policy = self.policy

@@ -63,7 +63,7 @@ def build(policy: Policy, declared: dict[str, Any], random: Chance) -> None:
     policy.strategies = _strategies(policy, blocks.get("retry"), random)
     policy.hedges = _hedges(policy, blocks.get("hedge"))
     rate_limit = blocks.get("rate_limit")
-    policy.bucket = None if rate_limit is None else TokenBucket(rate_limit)
+    policy.bucket = None if rate_limit is None else _bucket(policy, rate_limit)
     policy.guard = _guard(policy, blocks.get("idempotency"))
     fallback = blocks.get("fallback")
     policy.answers = None
@@ -127,6 +127,14 @@ def _set_breaker(
         return keyed_breakers(settings, notify_of, random, name)
     policy.breaker.attach(policy.gate)
     return None
+
+
+def _bucket(policy: Policy, settings: _settings.RateLimit) -> TokenBucket:
+    if settings.store == "memory":
+        return TokenBucket(settings)
+    from policyctl.runtime.shared.rate_limit import SharedBucket
+
+    return SharedBucket(settings, _shared_name(policy))
 
 
 def _shared_name(policy: Policy) -> str:

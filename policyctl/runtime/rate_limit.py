@@ -32,6 +32,13 @@ class TokenBucket:
         self._tokens = float(settings.burst)
         self._at = CLOCK.now()
 
+    shared = False
+    """Whether tokens are taken from a store (``SharedBucket``)."""
+
+    async def take_async(self, longest_wait: float) -> tuple[bool, float]:
+        """``take`` where asking a store must not block the event loop."""
+        return self.take(longest_wait)
+
     def take(self, longest_wait: float) -> tuple[bool, float]:
         """Take a token, in advance if it will be there within ``longest_wait`` seconds.
 

@@ -174,7 +174,14 @@ async def _enter(attempt: Attempt) -> bool:
 
 
 async def _pass_rate_limit(attempt: Attempt, now: float) -> bool:
-    wait = attempt.take_token(now)
+    bucket, found = attempt.policy.bucket, None
+    if bucket is not None and bucket.shared:
+        try:
+            found = await bucket.take_async(attempt.token_wait(now))
+        except BaseException:
+            attempt.give_up()
+            raise
+    wait = attempt.take_token(now, found)
     if wait <= 0.0:
         return wait == 0.0
     try:

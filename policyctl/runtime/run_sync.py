@@ -151,7 +151,11 @@ def _enter(attempt: Attempt) -> bool:
 
 
 def _pass_rate_limit(attempt: Attempt, now: float) -> bool:
-    wait = attempt.take_token(now)
+    try:
+        wait = attempt.take_token(now)
+    except BaseException:
+        attempt.give_up()
+        raise
     if wait <= 0.0:
         return wait == 0.0
     try:

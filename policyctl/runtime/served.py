@@ -29,17 +29,7 @@ def refuse_unserved(service: str, operation: str, blocks: dict[str, Any]) -> Non
 def _unserved(blocks: dict[str, Any]) -> str | None:
     if blocks["kind"] != "unary":
         return "kind"
-    return (
-        _in_store(blocks, "rate_limit")
-        or _in_attempt_timeout(blocks["attempt_timeout"])
-    )
-
-
-def _in_store(blocks: dict[str, Any], name: str) -> str | None:
-    settings = blocks[name]
-    if settings is None or settings.store == "memory":
-        return None
-    return f"{name}.store"
+    return _in_attempt_timeout(blocks["attempt_timeout"])
 
 
 def _in_attempt_timeout(settings: Any) -> str | None:
