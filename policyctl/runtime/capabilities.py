@@ -44,7 +44,6 @@ CAPABILITIES: frozenset[str] = frozenset(
         "rate_limit.mode.disabled",
         "rate_limit.mode.observe",
         "rate_limit.store.redis",
-        "rate_limit.store.redis",
         "retry",
         "retry.budget",
         "retry.never_retry_on_status",
