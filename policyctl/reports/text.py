@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.reports._excerpt import Mark, Row, excerpt
 from policyctl.reports.encode import one_line
@@ -9,6 +11,8 @@ from policyctl.reports.report import Report
 from policyctl.source.nodes import Source
 
 TAKES_COLOR = True
+LINE = 160
+"""Characters of a line for a finding that is good to know."""
 
 _STYLES = {
     "error": "1;31",
@@ -23,19 +27,55 @@ _STYLES = {
 
 
 def render(report: Report, *, color: bool = False) -> str:
-    """Return all findings with excerpts, then notes and a summary."""
+    """Return findings with excerpts, then infos a line each, notes and a summary.
+
+    Infos that make the run fail are shown like the others.
+    """
     painter = _Painter(color)
-    blocks = [_finding(finding, report, painter) for finding in report.findings]
-    notes = [f"{painter('bold', 'note')}: {one_line(note)}" for note in report.notes]
+    brief = [d for d in report.findings if _is_brief(d, report)]
+    full = [d for d in report.findings if not _is_brief(d, report)]
+    blocks = [f"{_finding(finding, report, painter)}\n\n" for finding in full]
+    lines = [_line(finding, painter) for finding in brief]
+    if lines:
+        lines.append("")
+    notes = [*report.notes, *_fixable(report)]
+    lines += [f"{painter('bold', 'note')}: {one_line(note)}" for note in notes]
     summary = report.summary()
     if not report.findings:
         head, colon, rest = summary.partition(":")
         summary = painter("clean", head) + colon + rest
     elif report.failed:
         summary = painter("bold", summary)
-    return "".join(f"{block}\n\n" for block in blocks) + "\n".join(
-        [*notes, summary, ""]
-    )
+    return "".join(blocks) + "\n".join([*lines, summary, ""])
+
+
+def _is_brief(finding: Diagnostic, report: Report) -> bool:
+    return finding.severity is Severity.INFO and report.fail_on > Severity.INFO
+
+
+def _line(finding: Diagnostic, painter: _Painter) -> str:
+    """A finding that is good to know, with as much of its help as fits."""
+    label = painter("info", f"info[{finding.code}]")
+    text = f"{one_line(_place(finding.span))}: {one_line(finding.message)}"
+    if finding.help:
+        text += f"; {one_line(finding.help)}"
+    width = LINE - len(f"info[{finding.code}] ")
+    return f"{label} {text if len(text) <= width else text[: width - 1] + '…'}"
+
+
+def _fixable(report: Report) -> Iterator[str]:
+    """What the options for fixes would do."""
+    fixes = {d.fix for d in report.findings if d.fix is not None and d.fix.edits}
+    safe = sum(fix.safe for fix in fixes)
+    bold = len(fixes) - safe
+    parts: list[str] = []
+    if safe:
+        parts.append(f"{safe:,} can be mended with validate --fix")
+    if bold:
+        words = "more" if safe else "can be mended"
+        parts.append(f"{bold:,} {words} with validate --fix --unsafe-fixes")
+    if parts:
+        yield ", ".join(parts)
 
 
 class _Painter:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from policyctl.diagnostics import Diagnostic, Related, Severity, Span
+import pytest
+
+from policyctl.diagnostics import Diagnostic, Edit, Fix, Related, Severity, Span
 from policyctl.reports import text
 from policyctl.reports.report import Report
 from policyctl.source.nodes import Source
@@ -15,14 +17,6 @@ EXPECTED = """\
 error[CF201] path-not-found: policies/gone.yaml does not exist
  --> policies/gone.yaml
   = help: check the spelling of the path
-
-info[HY002] no-owner: the service has no owner
- --> policies/payment.yaml:1:10
-  |
-1 | service: payment_api
-  |          ^^^^^^^^^^^
-  |
-  = help: add owner: TEAM
 
 error[TB001] attempt-over-budget: the attempt timeout of 5s is over the budget of 2s
  --> policies/payment.yaml:4:22
@@ -45,7 +39,10 @@ warning[RT002] many-attempts: 9 attempts, more than 5
 3 |   budget: 15s
   |           --- budget of the preset
 
+info[HY002] policies/payment.yaml:1:10: the service has no owner; add owner: TEAM
+
 note: TB004 needs facts.rate of payment_api.charge
+note: 1 can be mended with validate --fix --unsafe-fixes
 2 errors, 1 warning, 1 info in 2 files, 1 service (1 suppressed, 3 in the baseline)
 """
 
@@ -53,6 +50,67 @@ note: TB004 needs facts.rate of payment_api.charge
 def test_the_whole_report(report: Report) -> None:
     """Excerpts with both places, help, notes and a summary; hidden ones are counted."""
     assert text.render(report) == EXPECTED
+
+
+def info(message: str, help: str | None = None) -> Diagnostic:
+    """A finding that is good to know."""
+    return Diagnostic(
+        "HY003", "a-rule", Severity.INFO, message, Span("f.yaml", 3, 4), help=help
+    )
+
+
+def test_infos_come_last_and_take_a_line_each() -> None:
+    """They do not drown what has to be mended, and are cut to a readable width."""
+    warning = Diagnostic("RT001", "b-rule", Severity.WARNING, "w", Span("z.yaml"))
+    report = Report.of([info("one", "do it"), info("x" * 300), warning])
+    lines = text.render(report).splitlines()
+    assert lines[0] == "warning[RT001] b-rule: w"
+    assert lines[-4:] == [
+        "info[HY003] f.yaml:3:4: one; do it",
+        "info[HY003] f.yaml:3:4: " + "x" * 135 + "…",
+        "",
+        "1 warning, 2 infos in 0 files",
+    ]
+    assert max(map(len, lines)) == 160
+
+
+def test_infos_that_fail_the_run_are_shown_whole() -> None:
+    """With --fail-on info they are findings like any other."""
+    report = Report.of([info("one", "do it")], fail_on=Severity.INFO)
+    assert text.render(report).startswith("info[HY003] a-rule: one\n --> f.yaml:3:4\n")
+
+
+def fixed(*safe: bool) -> Report:
+    """A report with a fix for each argument, safe or not."""
+    span = Span("f.yaml")
+    return Report.of(
+        Diagnostic(
+            "RT001",
+            "b-rule",
+            Severity.WARNING,
+            f"w{number}",
+            span,
+            fix=Fix(f"f{number}", (Edit(span, ""),), each),
+        )
+        for number, each in enumerate(safe)
+    )
+
+
+@pytest.mark.parametrize(
+    ("report", "note"),
+    [
+        (fixed(True), "1 can be mended with validate --fix"),
+        (fixed(False, False), "2 can be mended with validate --fix --unsafe-fixes"),
+        (
+            fixed(True, False, True),
+            "2 can be mended with validate --fix, "
+            "1 more with validate --fix --unsafe-fixes",
+        ),
+    ],
+)
+def test_what_fixes_could_do_is_said(report: Report, note: str) -> None:
+    """A note counts the fixes, those that need a decision apart."""
+    assert f"\nnote: {note}\n" in text.render(report)
 
 
 def test_a_clean_run_says_so(clean: Report) -> None:
@@ -160,7 +218,7 @@ def test_a_place_over_several_lines_is_underlined_on_its_first(
     span = place("f.yaml", content, "[1,\n  2]")
     source = read(content.encode(), "f.yaml").source
     assert isinstance(source, Source)
-    found = Diagnostic("TB009", "some-rule", Severity.INFO, "a list", span)
+    found = Diagnostic("TB009", "some-rule", Severity.WARNING, "a list", span)
     rows = text.render(Report.of([found], {"f.yaml": source})).splitlines()
     assert rows[2:5] == ["  |", "1 | a: [1,", "  |    ^^^"]
 
