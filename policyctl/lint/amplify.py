@@ -57,7 +57,7 @@ class Demand:
     """What reaches one service.
 
     Attributes:
-        first: first tries/s of all operations whose rate is known, past a cache in front.
+        first: first tries/s of all operations as far as known, past a cache in front.
         attempts: attempts/s that these become when everything fails.
         missing: facts without which the two are too low.
     """
@@ -89,16 +89,18 @@ def _demand(service: Service, context: Context) -> Demand:
         load = context.traffic.of_operation(operation)
         if load.rate is None:
             missing += load.missing_rate
+        rate = context.traffic.at_least(operation.id)
+        if rate == 0:
             continue
         factor = amplification(operation, load)
-        total = load.rate * factor
+        total = rate * factor
         for edge in context.graph.callers(operation.id):
             if edge.call is None or edge.call.policy is None:
                 continue
             own = context.traffic.of_edge(edge)
             if own.rate is not None:
                 total += own.rate * (amplification(edge.call.policy, own) - factor)
-        first += origin_rate(load.rate, hits)
+        first += origin_rate(rate, hits)
         attempts += origin_rate(total * layers, hits)
     return Demand(first, attempts, tuple(missing))
 

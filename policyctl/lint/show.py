@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 
 from policyctl import units
 
@@ -41,7 +42,7 @@ def number(value: float) -> str:
     rounded = significant(value)
     if rounded == int(rounded) and abs(rounded) < 1e9:
         return str(int(rounded))
-    return f"{rounded:g}" if abs(rounded) < 1e9 else f"{rounded:.2g}"
+    return f"{Decimal(repr(rounded)):f}" if abs(rounded) < 1e9 else f"{rounded:.2g}"
 
 
 def count(amount: int, noun: str) -> str:

@@ -51,11 +51,19 @@ class Traffic:
         self._project = project
         self._graph = graph
         self._rates = _derive_rates(project, graph)
+        self._least = _least_rates(project, graph)
         self._loads: dict[str, Load] = {}
 
     def rate(self, node: str) -> float | None:
         """Requests per second that reach an operation, or that a service handles."""
         return self._rates.get(node)
+
+    def at_least(self, operation: str) -> float:
+        """A lower bound of the rate, from the callers that are known; 0 without any.
+
+        Calls inside a cycle are left out. It serves to prove that a load is too high.
+        """
+        return self._least.get(operation, 0.0)
 
     def callers(self, operation: Operation) -> int | None:
         """Client processes: as stated, or the instances of all calling services."""
@@ -134,4 +142,21 @@ def _derive_rates(project: Project, graph: CallGraph) -> dict[str, float]:
         ]
         if len(flows) == len(edges):
             rates[node] = sum(flows)
+    return rates
+
+
+def _least_rates(project: Project, graph: CallGraph) -> dict[str, float]:
+    """Stated rates, and what the callers that are known add up to elsewhere."""
+    rates: dict[str, float] = {}
+    looping = graph.on_cycle()
+    for node in graph.callers_first():
+        operation = project.find_operation(node)
+        if operation is not None and operation.facts.rate is not None:
+            rates[node] = operation.facts.rate
+            continue
+        rates[node] = sum(
+            rates[edge.caller] * edge.per_request
+            for edge in graph.incoming.get(node, ())
+            if edge.caller in rates and not (node in looping and edge.caller in looping)
+        )
     return rates

@@ -63,6 +63,7 @@ def test_rounding_is_safe(seconds: float) -> None:
         (4.0, "4"),
         (2.5, "2.5"),
         (2 / 3, "0.6667"),
+        (1.3888e-06, "0.000001389"),
         (1e30, "1e+30"),
         (math.inf, "infinite"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
@@ -101,6 +102,9 @@ def _judge(breaker: CircuitBreaker, shards: int) -> tuple[str, Severity]:
             return text, Severity.WARNING
     if breaker.failure_threshold is not None:
         calls = _calls_until_run(lost, breaker.failure_threshold)
+        if calls > 1e9:
+            text = f"{dead}, and {breaker.failure_threshold} in a row practically never come"
+            return f"{text}: the circuit never opens for it", Severity.WARNING
         text = (
             f"{dead}: {breaker.failure_threshold} in a row come about once in "
             f"{show.number(calls)} calls and open the circuit for all shards"
@@ -112,4 +116,6 @@ def _judge(breaker: CircuitBreaker, shards: int) -> tuple[str, Severity]:
 def _calls_until_run(failure: float, length: int) -> float:
     """The mean number of calls until ``length`` failures in a row:
     ``(p^-k - 1) / (1 - p)`` (Feller, An Introduction to Probability Theory, XIII.7)."""
+    if -length * math.log(failure) > 700:
+        return math.inf
     return float((failure**-length - 1) / (1 - failure))

@@ -96,7 +96,9 @@ class RetriesWithoutBudget(Rule):
                 yield from missing(load.missing_callers)
             return
         demand = amplify.demand(callee, context)
-        if load.rate is not None and reaches(demand.attempts, capacity):
+        if context.traffic.at_least(site.policy.id) and reaches(
+            demand.attempts, capacity
+        ):
             yield self._vulnerable(site, demand, capacity)
         else:
             yield from missing(load.missing_rate or demand.missing)

@@ -52,6 +52,15 @@ def test_failures_in_a_row() -> None:
     )
 
 
+@pytest.mark.parametrize("threshold", [20, 1000])
+def test_runs_that_never_come(threshold: int) -> None:
+    """4^20 calls are more than any outage sees, and 4^1000 is no float."""
+    (found,) = lint_yaml(policy(f"{{failure_threshold: {threshold}}}"), "CB009")
+    assert found.message.endswith(
+        f"and {threshold} in a row practically never come: the circuit never opens for it"
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [
