@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from policyctl.model.code.library import Library
+from policyctl.model.code.parameters import Parameters, parameters_of
 from policyctl.model.sources import Found, SourceFile, find_source, search_path
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ _QUIET = logging.NullHandler()
 _DEPTH = 20
 _RUN_TIME = ("globals()", "sys.modules[", "setattr(sys.modules", "__path__")
 _DOTTED = re.compile(r"([A-Za-z_][\w.]*)(?:\[.*\])?", re.DOTALL)
+
+__all__ = ["Kind", "Lookup", "Missing", "Parameters"]
 
 Kind = Literal["exception", "base", "other"]
 
@@ -36,24 +40,12 @@ class Missing:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Parameters:
-    """The parameters of a function or method, without ``self`` or ``cls``.
-
-    ``open`` when it takes any keyword, or when a decorator may change its signature;
-    ``is_async`` for ``async def``.
-    """
-
-    names: tuple[str, ...]
-    open: bool
-    is_async: bool
-
-
 @dataclass(slots=True)
 class Lookup:
     """Look-ups along one search path; parsed modules are kept."""
 
     places: Sequence[str] = field(default_factory=search_path)
+    _library: Library | None = None
     _dynamic: set[str] = field(default_factory=set[str])
     _modules: dict[str, Module | Found] = field(
         default_factory=dict[str, "Module | Found"]
@@ -69,12 +61,16 @@ class Lookup:
             return None if found.is_attribute else "other"
         return self._class_kind(found, _DEPTH)  # type: ignore[arg-type]
 
+    @property
+    def library(self) -> Library:
+        """Signatures along the same search path, stubs included."""
+        if self._library is None:
+            self._library = Library(self.places)
+        return self._library
+
     def parameters_of(self, module: str, name: str) -> Parameters | None:
         """The parameters of a callable; None where they cannot be told."""
-        found = self.find(module, name)
-        if found is None or isinstance(found, Missing):
-            return None
-        return self._parameters(found, "." in name)
+        return parameters_of(self.library, module, name)
 
     def _module(self, module: str) -> Module | Found:
         known = self._modules.get(module)
@@ -226,33 +222,6 @@ class Lookup:
             if kind in kinds:
                 return kind
         return "other"
-
-    def _parameters(self, found: Object, method: bool) -> Parameters | None:
-        if found.is_class:
-            init = self._attribute(found, "__init__", found.module.path, _DEPTH)
-            if init is None or isinstance(init, Missing):
-                return None
-            return self._parameters(init, True)
-        if not found.is_function:
-            return None
-        return _signature(found, method)
-
-
-def _signature(function: Object, method: bool) -> Parameters:
-    kept = list(getattr(function, "parameters", ()))
-    decorators = {str(d.value) for d in getattr(function, "decorators", ())}
-    if method and "staticmethod" not in decorators:
-        kept = kept[1:]
-    names = [
-        p.name for p in kept if p.kind is not None and "variadic" not in p.kind.value
-    ]
-    anything = any(
-        p.kind is not None and p.kind.value == "variadic keyword" for p in kept
-    )
-    unknown = decorators - {"staticmethod", "classmethod"}
-    return Parameters(
-        tuple(names), anything or bool(unknown), "async" in function.labels
-    )
 
 
 def _builtin_kind(found: type) -> Kind:

@@ -58,4 +58,5 @@ CODES: Final[dict[str, tuple[str, str]]] = {
         "kind-mismatch",
         "a stream stands where one answer is wanted, or the reverse",
     ),
+    "VA136": ("unknown-method", "the target's class has no such method"),
 }

@@ -123,9 +123,53 @@ def test_a_method_of_the_services_class_is_the_operations_target(load: Load) -> 
           book: {idempotency: {key: [hotel]}}
           other: {idempotency: {key: [hotel]}}
     """)
-    [found] = loaded.diagnostics
+    [found, other] = loaded.diagnostics
     assert (found.code, str(found.span)) == ("VA118", "0.yaml:5:30")
     assert found.message == "booking_client:Client.book has no parameter 'hotel'"
+    assert (other.code, str(other.span)) == ("VA136", "0.yaml:6:3")
+    assert other.message == "booking_client:Client has no method 'other'"
+    assert other.help == "write target: off for an operation that is no method of it"
+
+
+def test_a_method_that_is_gone(load: Load, tmp_path: Path) -> None:
+    """The nearest name is told; an operation that is off its class is no method."""
+    loaded = load("""
+        service: s
+        target: booking_client:Client
+        operations:
+          boook: {}
+          local: {target: off}
+          elsewhere: {target: "booking_client:book"}
+    """)
+    [found] = loaded.diagnostics
+    assert (found.code, str(found.span)) == ("VA136", "0.yaml:5:3")
+    assert found.help == "did you mean book?"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "class Client(Unknown):\n    pass\n",
+        "class Client:\n    def __getattr__(self, name): ...\n",
+        "from elsewhere import Client\n",
+    ],
+)
+def test_a_class_whose_methods_cannot_be_told(
+    load: Load, more: str, tmp_path: Path
+) -> None:
+    """Nothing is said of methods that may be made elsewhere or at run time."""
+    (tmp_path / "booking_client.py").write_text(more)
+    text = "service: s\ntarget: booking_client:Client\noperations: {missing: {}}\n"
+    assert load(text).diagnostics == ()
+
+
+def test_stubs_are_read_before_source(only: Only, tmp_path: Path) -> None:
+    """A stub beside the source, as type checkers have it, tells the parameters."""
+    (tmp_path / "booking_client.pyi").write_text(
+        "def book(hotel: str, *, night: int = ...) -> None: ...\n"
+    )
+    found = only("target: booking_client:book\nidempotency: {key: [hotel_id]}")
+    assert (found.code, found.help) == ("VA118", "did you mean hotel?")
 
 
 def test_a_target_without_parameters(only: Only) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from policyctl.checks.references import nearest, parse_reference
 from policyctl.diagnostics import Diagnostic
-from policyctl.model.static import Parameters
+from policyctl.model.code.parameters import Parameters, lacks_method
 from policyctl.resolve.consistency.context import Context
 from policyctl.resolve.findings import Subject
 from policyctl.source.nodes import NodePath
@@ -19,7 +19,8 @@ _ARGUMENT = "argument:"
 
 
 def check(subject: Subject, context: Context) -> Iterator[Diagnostic]:
-    """Check argument names against the target's parameters."""
+    """Check that the method is there, and argument names against its parameters."""
+    yield from _missing_method(subject, context)
     named = list(_named(subject))
     if not named and not subject.tree.has("hedge"):
         return
@@ -40,6 +41,28 @@ def check(subject: Subject, context: Context) -> Iterator[Diagnostic]:
             help="remove hedge, or write hedge: off",
             related=[subject.related(("target",), "the target")],
         )
+
+
+def _missing_method(subject: Subject, context: Context) -> Iterator[Diagnostic]:
+    """A finding where the service's class has no method of the operation's name."""
+    if context.target is None or not _is_method(subject):
+        return
+    module, path = parse_reference(context.target)
+    name = subject.path.rpartition(".")[2]
+    names = lacks_method(context.lookup.library, module, path, name)
+    if names is None:
+        return
+    near = nearest(name, names)
+    yield subject.error(
+        "VA136",
+        f"{context.target} has no method {name!r}",
+        (),
+        help=(
+            f"did you mean {near}?"
+            if near
+            else "write target: off for an operation that is no method of it"
+        ),
+    )
 
 
 def _named(subject: Subject) -> Iterator[tuple[NodePath, str]]:
@@ -67,9 +90,17 @@ def _named(subject: Subject) -> Iterator[tuple[NodePath, str]]:
 def _target(subject: Subject, context: Context) -> str | None:
     """The operation's target, or the method of its name in the service's class."""
     own: str | None = subject.tree.get("target")
-    if own is not None or context.target is None:
+    if own is not None or context.target is None or not _is_method(subject):
         return own
     return f"{context.target}.{subject.path.rpartition('.')[2]}"
+
+
+def _is_method(subject: Subject) -> bool:
+    """Whether the operation is the method of its name, unless it says otherwise.
+
+    A caller's own settings for it have another path.
+    """
+    return "target" not in subject.tree.entries and subject.path.count(".") == 2
 
 
 def _unknown(
