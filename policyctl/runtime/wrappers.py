@@ -183,7 +183,7 @@ def _dress(wrapper: Any, fn: Any) -> None:
             continue
     if hasattr(fn, "__annotate__"):
         wrapper.__annotate__ = fn.__annotate__
-    elif hasattr(fn, "__annotations__"):
+    elif isinstance(getattr(fn, "__annotations__", None), dict):
         wrapper.__annotations__ = fn.__annotations__
     if hasattr(fn, "__code__") and shape_matches(wrapper, fn):
         wrapper.__defaults__ = fn.__defaults__
