@@ -6,6 +6,8 @@ CAPABILITIES: frozenset[str] = frozenset(
     {
         "attempt_timeout",
         "attempt_timeout.argument",
+        "attempt_timeout.first_item",
+        "attempt_timeout.idle",
         "attempt_timeout.sync.cooperative",
         "attempt_timeout.sync.thread",
         "budget",
@@ -35,6 +37,7 @@ CAPABILITIES: frozenset[str] = frozenset(
         "fallback.value",
         "hedge",
         "idempotency",
+        "kind.stream",
         "idempotency.store.redis",
         "idempotency.store.sqlite",
         "inbound.bulkhead.mode.disabled",

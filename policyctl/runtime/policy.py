@@ -215,6 +215,8 @@ class Policy:
         Raises:
             PolicyError: the policy refused or cut the call; see ``errors``.
         """
+        if self.is_stream:
+            return self(fn)(*args, **kwargs)
         asynchronous = (
             type(fn) is FunctionType and fn.__code__.co_flags & CO_COROUTINE
         ) or is_async(fn)
@@ -326,6 +328,11 @@ class Policy:
         return f"<policy {self.name}>"
 
     # -- for the engine --------------------------------------------------------------
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it guards generators instead of functions."""
+        return self.settings.get("kind") == "stream"
 
     @property
     def always_slow(self) -> bool:

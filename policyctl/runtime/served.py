@@ -27,13 +27,15 @@ def refuse_unserved(service: str, operation: str, blocks: dict[str, Any]) -> Non
 
 
 def _unserved(blocks: dict[str, Any]) -> str | None:
-    if blocks["kind"] != "unary":
-        return "kind"
-    return _in_attempt_timeout(blocks["attempt_timeout"])
+    if blocks["kind"] == "stream":
+        for name in ("hedge", "idempotency"):
+            if blocks[name] is not None:
+                return name
+    return _in_attempt_timeout(blocks["attempt_timeout"], blocks["kind"])
 
 
-def _in_attempt_timeout(settings: Any) -> str | None:
-    if settings is None:
+def _in_attempt_timeout(settings: Any, kind: str) -> str | None:
+    if settings is None or kind == "stream":
         return None
     for name in ("first_item", "idle"):
         if getattr(settings, name) is not None:

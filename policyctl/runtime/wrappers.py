@@ -61,7 +61,10 @@ def decorate(policy: Policy, fn: Any) -> Any:
         PolicyConfigError: ``fn`` is nothing that this policy can guard.
     """
     _refuse_what_is_no_function(policy, fn)
-    wrapper = _make(policy, shape_of(fn), is_async(fn), fn)
+    if policy.is_stream:
+        wrapper = _make_stream(policy, fn)
+    else:
+        wrapper = _make(policy, shape_of(fn), is_async(fn), fn)
     _dress(wrapper, fn)
     return wrapper
 
@@ -70,6 +73,12 @@ def packed_call(policy: Policy, asynchronous: bool) -> Callable[..., Any]:
     """The guarded form of ``lambda fn, args, kwargs: fn(*args, **kwargs)``."""
     wrapper: Callable[..., Any] = _make(policy, PACKED, asynchronous, None)
     return wrapper
+
+
+def _make_stream(policy: Policy, fn: Any) -> Any:
+    from policyctl.runtime.stream_wrappers import wrap_generator
+
+    return wrap_generator(policy, fn)
 
 
 def _make(policy: Policy, shape: Shape, asynchronous: bool, fn: Any) -> Any:
@@ -160,11 +169,11 @@ def _refuse_what_is_no_function(policy: Policy, fn: Any) -> None:
         )
     if not callable(fn):
         raise _refusal(policy, f"{fn!r} is not callable", "decorate a function")
-    if flags_of(fn) & (CO_GENERATOR | CO_ASYNC_GENERATOR):
+    if not policy.is_stream and flags_of(fn) & (CO_GENERATOR | CO_ASYNC_GENERATOR):
         raise _refusal(
             policy,
             f"{getattr(fn, '__name__', fn)!r} is a generator function",
-            "policies of generators need kind: stream, which is not built yet",
+            "say kind: stream for operations that are generators",
         )
 
 
