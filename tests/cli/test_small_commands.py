@@ -98,3 +98,28 @@ def test_config_without_a_command_prints_help(run_cli: Run) -> None:
 def test_these_commands_read_no_policies(run_cli: Run, command: str) -> None:
     """Without any policy or configuration they work."""
     assert run_cli(command).code == 0
+
+
+def test_reports_and_baselines_have_schemas(
+    run_cli: Run, write: Write, texts: Any, tmp_path: Path
+) -> None:
+    """What validate and baseline write is valid by the schemas that are printed."""
+    write("policies/a.yaml", texts.warning)
+    for subject, document in (
+        ("report", run_cli("validate", "--format", "json").out),
+        ("baseline", recorded(run_cli, tmp_path)),
+    ):
+        schema = json.loads(run_cli("schema", "--of", subject).out)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate(json.loads(document), schema)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({"version": 2}, schema)
+
+
+def recorded(run_cli: Run, tmp_path: Path) -> str:
+    """The text of a new baseline with a finding in it."""
+    path = tmp_path / "known.json"
+    run_cli("baseline", "update", "--baseline", str(path), "--allow-growth")
+    text = path.read_text("utf-8")
+    assert "RT001" in text
+    return text

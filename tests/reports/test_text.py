@@ -103,8 +103,10 @@ def fixed(*safe: bool) -> Report:
         (fixed(False, False), "2 can be mended with validate --fix --unsafe-fixes"),
         (
             fixed(True, False, True),
-            "2 can be mended with validate --fix, "
-            "1 more with validate --fix --unsafe-fixes",
+            (
+                "2 can be mended with validate --fix, "
+                "1 more with validate --fix --unsafe-fixes"
+            ),
         ),
     ],
 )
