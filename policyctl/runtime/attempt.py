@@ -50,6 +50,7 @@ class Attempt:
         cut: whether the budget made the limit shorter than attempt_timeout.
         holds_slot: whether ending it gives a slot back.
         is_awaitable: whether a plain function returned an awaitable.
+        kind: what its end was: success, failure or neutral.
         rejection: our own error if it was refused, else None.
         error: what the call raised, or what its time limit makes of it.
         result: what the call returned.
@@ -64,6 +65,7 @@ class Attempt:
         "error",
         "holds_slot",
         "is_awaitable",
+        "kind",
         "limit",
         "may_retry",
         "permit",
@@ -86,6 +88,7 @@ class Attempt:
         self.cut = False
         self.holds_slot = False
         self.is_awaitable = False
+        self.kind = NEUTRAL
         self.rejection: PolicyError | None = None
         self.error: Exception | None = None
         self.result: Any = None
@@ -235,6 +238,8 @@ class Attempt:
         """Keep our own rejection and give back what was taken; always False."""
         self.rejection = error
         self.settle(NEUTRAL, CLOCK.now())
+        if self.policy.meter is not None:
+            self.policy.meter.reject(error)
         if EVENTS.listeners:
             policy = self.policy
             EVENTS.emit("rejected", policy.service, policy.operation, error=error)
@@ -363,6 +368,7 @@ class Attempt:
     def settle(self, kind: int, now: float) -> None:
         """Tell the breaker, then give the slot back."""
         policy, breaker = self.policy, self.breaker
+        self.kind = kind
         if kind == SUCCESS and policy.retry_budget is not None:
             policy.retry_budget.success()
         if breaker is not None:

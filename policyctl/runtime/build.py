@@ -17,6 +17,7 @@ from policyctl.runtime.scopes import (
     keyed_waiters,
     make_breaker,
 )
+from policyctl.runtime.telemetry.switch import SWITCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +70,10 @@ def build(policy: Policy, declared: dict[str, Any], random: Chance) -> None:
     policy.answers = None
     if fallback is not None:
         policy.answers = Fallback(policy, fallback, policy.classifier)
+    policy.meter = SWITCH.meter(policy.service, policy.operation)
+    policy.asleep = False
+    if policy.service in SWITCH.services:
+        policy.fall_asleep()
 
 
 def _set_limits(
@@ -144,8 +149,7 @@ def _shared_name(policy: Policy) -> str:
 
 def _transition(service: str, operation: str) -> Callable[[str, str], None]:
     def notify(old: str, new: str) -> None:
-        if EVENTS.listeners:
-            EVENTS.emit("transition", service, operation, old=old, new=new)
+        EVENTS.transition(service, operation, old, new)
 
     return notify
 
@@ -154,8 +158,7 @@ def _transition_of(policy: Policy) -> Callable[[object, str, str], None]:
     service, operation = policy.service, policy.operation
 
     def notify(key: object, old: str, new: str) -> None:
-        if EVENTS.listeners:
-            EVENTS.emit("transition", service, operation, old=old, new=new, key=key)
+        EVENTS.transition(service, operation, old, new, key=key)
 
     return notify
 

@@ -10,9 +10,20 @@ from math import inf
 
 from policyctl.runtime.attempt import Attempt
 from policyctl.runtime.budget import DEADLINE, NO_DEADLINE
+from policyctl.runtime.classify import FAILURE as FAILED
+from policyctl.runtime.classify import SUCCESS
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.errors import BudgetExhaustedError, IdempotencyConflictError
 from policyctl.runtime.events import EVENTS
 from policyctl.runtime.signatures import pass_limit
+from policyctl.runtime.telemetry.meter import (
+    CANCELLED,
+    FAILURE,
+    FALLBACK,
+    REJECTED,
+    retry_reason,
+)
+from policyctl.runtime.telemetry.meter import SUCCESS as SUCCEEDED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +36,7 @@ if TYPE_CHECKING:
     from policyctl.runtime.idempotency import Ticket
     from policyctl.runtime.policy import Policy
     from policyctl.runtime.strategies import RetryState
+    from policyctl.runtime.telemetry.meter import Meter
 
 _NOTE = "policyctl: "
 
@@ -34,6 +46,10 @@ class Call:
 
     Attributes:
         attempts: how many have begun.
+        kind: what the last one was: success, failure or neutral.
+        why: what ended the call before its attempts were used up.
+        over: whether it came to its end, for better or worse.
+        answered: whether a fallback gave the answer.
         error: the last real error, or our own rejection if nothing ran.
         rejection: our own rejection that ended the call, if one did.
         result: the last result.
@@ -42,16 +58,21 @@ class Call:
     __slots__ = (
         "_state",
         "_traceback",
+        "answered",
         "args",
         "attempts",
         "error",
         "fn",
         "is_awaitable",
+        "kind",
         "kwargs",
+        "out_of_budget",
+        "over",
         "policy",
         "rejection",
         "result",
         "started",
+        "why",
     )
 
     def __init__(
@@ -72,6 +93,9 @@ class Call:
         self.rejection: PolicyError | None = None
         self.result: Any = None
         self.is_awaitable = False
+        self.kind = SUCCESS
+        self.why = ""
+        self.out_of_budget = self.over = self.answered = False
         self._state: RetryState | None = None
         self._traceback: TracebackType | None = None
 
@@ -133,6 +157,7 @@ class Call:
             return None
         previous, self.error = self.error, attempt.error
         self.result = attempt.result
+        self.kind = attempt.kind
         self.is_awaitable = attempt.is_awaitable
         if attempt.error is None and not attempt.may_retry:
             return None
@@ -183,11 +208,14 @@ class Call:
         if deadline != NO_DEADLINE:
             left = deadline - CLOCK.now() - delay
             if left <= 0 or left < policy.minimum:
+                self.out_of_budget = True
                 return None, _budget_text(left + delay, delay, policy.minimum)
         if strategies.budget is not None and not strategies.budget.take():
             return None, "the retry budget has no token left"
         state.upcoming_sleep = delay
         state.idle_for += delay
+        if policy.meter is not None:
+            policy.meter.retry(retry_reason(policy, attempt))
         if EVENTS.listeners:
             EVENTS.emit(
                 "retry",
@@ -200,6 +228,7 @@ class Call:
         return delay, ""
 
     def _note(self, why: str) -> None:
+        self.why = why
         if not why:
             return
         policy, error = self.policy, self.error
@@ -223,11 +252,77 @@ class Call:
             f"in {duration:.3f} s; stopped: {why}",
         )
 
+    def end(self) -> None:
+        """Count the call, tell of it if it failed, and let go of all that it holds."""
+        policy = self.policy
+        if not self.is_awaitable or self.error is not None:
+            if policy.meter is not None:
+                self._count(policy.meter)
+            failed = self.over and not self.answered and self.error is not None
+            if failed and EVENTS.listeners and self._outcome() == FAILURE:
+                self._report()
+        if policy.asleep:
+            policy.wake()
+        self.clear()
+
+    def _outcome(self) -> str:
+        if self.answered:
+            return FALLBACK
+        if not self.over:
+            return CANCELLED
+        if self.error is None:
+            return FAILURE if self.kind == FAILED else SUCCEEDED
+        refused = self.error is self.rejection
+        if refused or isinstance(self.error, IdempotencyConflictError):
+            return REJECTED
+        return FAILURE
+
+    def _count(self, meter: Meter) -> None:
+        outcome = self._outcome()
+        exhausted = self.out_of_budget or isinstance(
+            self.rejection or self.error, BudgetExhaustedError
+        )
+        attempts = 0 if self.error is self.rejection is not None else self.attempts
+        meter.end(outcome, attempts, CLOCK.now() - self.started, exhausted)
+
+    def _report(self) -> None:
+        error, state = self.error, self._state
+        assert error is not None
+        waited = 0.0 if state is None else state.idle_for
+        report_failure(
+            self.policy, error, self.started, self.attempts, waited, self.why
+        )
+
     def clear(self) -> None:
         """Let go of errors and arguments, so that no frame keeps them alive."""
         self.error = self.rejection = self.result = self._state = None
         self._traceback = None
         self.args, self.kwargs = (), {}
+
+
+def report_failure(
+    policy: Policy,
+    error: BaseException,
+    started: float,
+    attempts: int = 1,
+    waited: float = 0.0,
+    why: str = "",
+) -> None:
+    """Emit the event of a call whose error goes to the caller."""
+    state = None
+    if policy.settings.get("circuit_breaker") is not None:
+        state = policy.circuit_breaker.state
+    EVENTS.emit(
+        "failed",
+        policy.service,
+        policy.operation,
+        error=error,
+        attempts=attempts,
+        waited=waited,
+        duration=CLOCK.now() - started,
+        reason=why,
+        circuit_breaker=state,
+    )
 
 
 def _budget_text(left: float, delay: float, minimum: float) -> str:

@@ -7,6 +7,8 @@ once for each listener and never reaches the caller.
 
 from __future__ import annotations
 
+from _thread import allocate_lock
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +22,7 @@ class Event:
 
     Attributes:
         kind: ``transition``, ``rejected``, ``attempt_failed``, ``retry``, ``stopped``,
-            ``fallback`` or ``abandoned``.
+            ``failed``, ``fallback``, ``hedge`` or ``abandoned``.
         service: whose policy.
         operation: which of its operations.
         data: what is to say about this kind, for example ``old`` and ``new`` of a
@@ -43,13 +45,20 @@ class Event:
 
 
 class Stream:
-    """The listeners of this process."""
+    """The listeners of this process, and the transitions of its circuit breakers.
 
-    __slots__ = ("_broken", "listeners")
+    Attributes:
+        listeners: who is told, in order.
+        transitions: how many there were by service, operation, old and new state.
+    """
+
+    __slots__ = ("_broken", "_lock", "listeners", "transitions")
 
     def __init__(self) -> None:
         self.listeners: tuple[Listener, ...] = ()
+        self.transitions: dict[tuple[str, str, str, str], int] = {}
         self._broken: set[int] = set()
+        self._lock = allocate_lock()
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` for each event from now on; the result ends it."""
@@ -62,6 +71,21 @@ class Stream:
             self.listeners = tuple(kept)
 
         return stop
+
+    def transition(
+        self, service: str, operation: str, old: str, new: str, **data: Any
+    ) -> None:
+        """Count a circuit breaker's change of state, and tell who listens."""
+        key = service, operation, old, new
+        with self._lock:
+            self.transitions[key] = self.transitions.get(key, 0) + 1
+        if self.listeners:
+            self.emit("transition", service, operation, old=old, new=new, **data)
+
+    def after_fork(self) -> None:
+        """In a child process: a fresh lock and no transitions yet."""
+        self._lock = allocate_lock()
+        self.transitions.clear()
 
     def emit(self, kind: str, service: str, operation: str, **data: Any) -> None:
         """Tell every listener; callers ask ``listeners`` first to save the work."""
@@ -76,14 +100,11 @@ class Stream:
         if id(listener) in self._broken:
             return
         self._broken.add(id(listener))
-        import logging
+        from policyctl.runtime.telemetry.trouble import tell
 
-        logging.getLogger("policyctl").error(
-            "listener %r failed; further failures of it are not shown: %r",
-            listener,
-            error,
-            exc_info=error,
-        )
+        name = getattr(listener, "__qualname__", type(listener).__qualname__)
+        what = f"listener {name} failed; further failures of it are not shown"
+        tell(what, error)
 
 
 EVENTS = Stream()

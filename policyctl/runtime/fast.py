@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from policyctl.runtime.attempt import Attempt
 from policyctl.runtime.budget import DEADLINE
+from policyctl.runtime.call import report_failure
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import CircuitOpenError
 from policyctl.runtime.events import EVENTS
 from policyctl.runtime.signatures import is_awaitable
+from policyctl.runtime.telemetry.meter import CANCELLED, FAILURE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +36,9 @@ def refuse(policy: Policy, now: float | None) -> None:
     if breaker is None or policy.answers is not None or EVENTS.listeners:
         return
     wait = breaker.until - (CLOCK.now() if now is None else now)
-    if wait > 0.0 and breaker.refuses():
+    if wait > 0.0 and not policy.asleep and breaker.refuses():
+        if policy.meter is not None:
+            policy.meter.refuse()
         raise CircuitOpenError(policy.service, policy.operation, wait)
 
 
@@ -81,8 +85,14 @@ def failed(
     if token is not None:
         restore(token)
     if not passes_on:
+        if policy.meter is not None:
+            policy.meter.end(CANCELLED, 1, CLOCK.now() - attempt.started)
         return None
     if attempt.error is caught and not attempt.may_retry and policy.answers is None:
+        if policy.meter is not None:
+            policy.meter.end(FAILURE, 1, CLOCK.now() - attempt.started)
+        if EVENTS.listeners:
+            report_failure(policy, caught, attempt.started)
         return None
     return attempt
 

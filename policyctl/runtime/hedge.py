@@ -74,6 +74,7 @@ async def hedged(call: Call, hedges: Hedges, make: Any) -> Attempt:
                 continue
             started += 1
             if _may_hedge(call, hedges):
+                call.attempts += 1
                 running.add(asyncio.create_task(make(call)))
         assert last is not None
         return last

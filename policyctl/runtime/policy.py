@@ -14,10 +14,13 @@ from types import FunctionType
 from policyctl.runtime.build import build
 from policyctl.runtime.chance import RANDOM
 from policyctl.runtime.errors import PolicyConfigError
+from policyctl.runtime.events import EVENTS
+from policyctl.runtime.gate import UNUSUAL
 from policyctl.runtime.registry import registry
 from policyctl.runtime.scopes import SHARED
 from policyctl.runtime.served import refuse_unserved
 from policyctl.runtime.signatures import CO_COROUTINE, is_async
+from policyctl.runtime.telemetry.switch import SWITCH
 from policyctl.runtime.threads import Workers
 from policyctl.runtime.views import (
     BulkheadView,
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from policyctl.runtime.retry_budget import TokenBudget
     from policyctl.runtime.scopes import Keyed
     from policyctl.runtime.strategies import Strategies
+    from policyctl.runtime.telemetry.meter import Meter
 
     F = TypeVar("F", bound=Callable[..., object])
     P = ParamSpec("P")
@@ -85,6 +89,7 @@ class Policy:
         "_workers",
         "answers",
         "argument",
+        "asleep",
         "attempt_limit",
         "breaker",
         "bucket",
@@ -95,6 +100,7 @@ class Policy:
         "hedges",
         "in_thread",
         "inherits_budget",
+        "meter",
         "minimum",
         "operation",
         "scopes",
@@ -123,6 +129,8 @@ class Policy:
     guard: Guard | None
     answers: Fallback | None
     classifier: Classifier
+    meter: Meter | None
+    asleep: bool
     argument: str | None
     attempt_limit: float | None
     in_thread: bool
@@ -365,6 +373,36 @@ class Policy:
         with self.gate.lock:
             self.gate.leave()
 
+    def measure(self) -> None:
+        """Count calls from now on.
+
+        Functions that are decorated already do not count by themselves; the gate stays
+        flagged so that the slow side does it for them.
+        """
+        if self.meter is None:
+            self.meter = SWITCH.meter(self.service, self.operation)
+            self._async_call = self._sync_call = None
+            if self.meter is not None and self.wrapped is not None:
+                with self.gate.lock:
+                    self.gate.count += UNUSUAL
+        self.fall_asleep()
+
+    def fall_asleep(self) -> None:
+        """Let the next call take the slow side, whose end starts the telemetry."""
+        with self.gate.lock:
+            if not self.asleep:
+                self.asleep = True
+                self.gate.count += UNUSUAL
+
+    def wake(self) -> None:
+        """Start the telemetry of the service, after the first call."""
+        with self.gate.lock:
+            if not self.asleep:
+                return
+            self.asleep = False
+            self.gate.count -= UNUSUAL
+        SWITCH.wake(self.service)
+
     def workers(self) -> Workers:
         """The threads for sync attempts with a limit."""
         if self._workers is None:
@@ -399,6 +437,8 @@ class Policy:
             self.retry_budget.after_fork()
         if self._workers is not None:
             self._workers.after_fork()
+        if self.service in SWITCH.services:
+            self.fall_asleep()
 
 
 def _place() -> str:
@@ -412,6 +452,8 @@ def _place() -> str:
 def _after_fork_in_child() -> None:
     registry.after_fork()
     SHARED.after_fork()
+    SWITCH.after_fork()
+    EVENTS.after_fork()
     for policy in list(_policies):
         policy.after_fork()
 

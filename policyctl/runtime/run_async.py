@@ -34,6 +34,7 @@ async def run(
     call = Call(policy, fn, args, kwargs, started)
     try:
         await (_loop(call, attempt) if policy.guard is None else _once(call))
+        call.over = True
         if call.error is None:
             return call.result
         fallback = policy.answers
@@ -41,7 +42,7 @@ async def run(
             raise call.error
         return await _fall_back(call)
     finally:
-        call.clear()
+        call.end()
         attempt = None
 
 
@@ -126,6 +127,7 @@ async def _fall_back(call: Call) -> Any:
         answer = fallback.answer(error, call.args, call.kwargs)
         if is_awaitable(answer):
             answer = await answer
+        call.answered = True
         return answer
     finally:
         error = None

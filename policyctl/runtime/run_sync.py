@@ -40,6 +40,7 @@ def run(
             _loop(call, attempt)
         else:
             _once(call)
+        call.over = True
         if call.error is None:
             if call.is_awaitable:
                 return _continue_in_task(call)
@@ -49,7 +50,7 @@ def run(
             raise call.error
         return _fall_back(call)
     finally:
-        call.clear()
+        call.end()
         attempt = None
 
 
@@ -111,7 +112,9 @@ def _fall_back(call: Call) -> Any:
         raise error
     except Exception:
         # Raised and caught, so that a failure of the fallback shows both.
-        return fallback.answer(error, call.args, call.kwargs)
+        answer = fallback.answer(error, call.args, call.kwargs)
+        call.answered = True
+        return answer
     finally:
         error = None
 

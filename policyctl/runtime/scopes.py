@@ -193,8 +193,7 @@ class Shared:
 
 def _notifier(service: str) -> Callable[[str, str], None]:
     def notify(old: str, new: str) -> None:
-        if EVENTS.listeners:
-            EVENTS.emit("transition", service, "", old=old, new=new)
+        EVENTS.transition(service, "", old, new)
 
     return notify
 

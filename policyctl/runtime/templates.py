@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from policyctl.runtime.signatures import Shape
 
-CLOSURE = ("fn", "policy", "gate", "limit", "need", "total", "window", "slow")
+CLOSURE = (
+    *("fn", "policy", "gate", "limit", "need", "total", "window", "slow"),
+    *("meter", "counts"),
+)
 """What ``make`` takes, in this order, each under the prefix of wrappers; other names
 are globals of the compiled source."""
 
@@ -31,6 +34,7 @@ class Features:
         tallies: whether the breaker counts every success.
         judges: whether results other than plain built-in ones are looked at.
         judges_plain: whether plain ones are too, since a predicate may mind them.
+        meters: whether calls are counted and timed.
         locks: whether the gate needs its lock (builds without the GIL).
         slow: whether every call takes the slow side.
     """
@@ -42,6 +46,7 @@ class Features:
         "judges",
         "judges_plain",
         "locks",
+        "meters",
         "slow",
         "starts",
         "tallies",
@@ -53,7 +58,9 @@ class Features:
         self.slow = slow
         self.locks = locks
         self.timer = self.budget = self.inherits = False
-        self.starts = self.tallies = self.judges = self.judges_plain = False
+        self.meters = self.starts = self.tallies = self.judges = self.judges_plain = (
+            False
+        )
 
 
 def source(shape: Shape, features: Features, packed: bool) -> str:
@@ -182,6 +189,19 @@ def _leave(features: Features) -> list[str]:
     ]
 
 
+def _count(features: Features) -> list[str]:
+    if not features.meters:
+        return []
+    seconds = "_pc_seconds = _pc_clock.now() - _pc_start"
+    if features.locks:
+        return [seconds, "_pc_meter.success(_pc_seconds)"]
+    return [
+        seconds,
+        "_pc_counts[_pc_bisect(_pc_bounds, _pc_seconds)] += 1",
+        "_pc_meter.seconds += _pc_seconds",
+    ]
+
+
 def _arm(features: Features) -> list[str]:
     lines: list[str] = []
     if features.budget:
@@ -212,7 +232,7 @@ def _returned(features: Features) -> list[str]:
         if features.inherits:
             reset = "if _pc_token is not None: " + reset
         lines.append(reset)
-    end = [*_leave(features), "return _pc_result"]
+    end = [*_leave(features), *_count(features), "return _pc_result"]
     if features.judges:
         plain = [
             "if _pc_type(_pc_result) in _pc_plain:",

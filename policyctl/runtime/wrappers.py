@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _bisect import bisect_left
+
 from policyctl.runtime import fast, run_sync
 from policyctl.runtime.aio import AIO
 from policyctl.runtime.budget import DEADLINE
@@ -18,6 +20,7 @@ from policyctl.runtime.signatures import (
     is_async,
     shape_of,
 )
+from policyctl.runtime.telemetry.meter import BOUNDS
 from policyctl.runtime.templates import Features, source
 
 TYPE_CHECKING = False
@@ -47,6 +50,8 @@ _GLOBALS: dict[str, Any] = {
         "plain": fast.PLAIN,
         "type": type,
         "BaseException": BaseException,
+        "bisect": bisect_left,
+        "bounds": BOUNDS,
         "UNUSUAL": UNUSUAL,
     }.items()
 }
@@ -97,7 +102,9 @@ def _make(policy: Policy, shape: Shape, asynchronous: bool, fn: Any) -> Any:
         make = _compiled[text] = _compile(text)
     limits = policy.wheel_limit, _need(policy, features), policy.budget_total
     first = () if fn is None else (fn,)
-    return make(*first, policy, policy.gate, *limits, *_window(policy))
+    meter = policy.meter
+    metered = meter, None if meter is None else meter.fast
+    return make(*first, policy, policy.gate, *limits, *_window(policy), *metered)
 
 
 def _window(policy: Policy) -> tuple[object, float]:
@@ -131,8 +138,10 @@ def features_of(policy: Policy, asynchronous: bool) -> Features:
     features.tallies = breaker is not None and breaker.counts_successes
     features.judges = not asynchronous or policy.classifier.checks_results
     features.judges_plain = policy.classifier.has_result_rules
+    features.meters = policy.meter is not None
     features.starts = (
-        features.timer
+        features.meters
+        or features.timer
         or features.budget
         or features.tallies
         or policy.strategies is not None

@@ -571,6 +571,7 @@ def test_events_come_outside_locks() -> None:
         "retry",
         "rejected",
         "stopped",
+        "failed",
     ]
 
 
