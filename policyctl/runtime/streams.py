@@ -19,7 +19,7 @@ from policyctl.runtime.errors import AttemptTimeoutError, BudgetExhaustedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterable
     from contextvars import Token
     from typing import Any
 
@@ -218,10 +218,9 @@ class SyncStream(Stream):
         return self._advance(None, None)
 
 
-def _iterate(answer: Any) -> Generator[Any, Any, Any]:
+def _iterate(answer: Iterable[Any]) -> Generator[Any, Any, None]:
     """A generator over the items of a fallback's answer."""
-    result: Any = yield from answer
-    return result
+    yield from answer
 
 
 class AsyncStream(Stream):
