@@ -88,13 +88,18 @@ class Place:
         span = self.span_of(at)
         if self.borrowed:
             return self.span, (Related(span, f"{at} of the callee"),) if at else ()
-        if span.path != self.span.path:
+        if not self._holds(span):
             origin = self.origin(at)
             label = "elsewhere" if origin is None else origin.label
             return self.span, (Related(span, f"{at} comes from {label}"),)
         if self._is_inherited(at):
             return span, (Related(self.span, f"applies to {self.title}"),)
         return span, ()
+
+    def _holds(self, span: Span) -> bool:
+        """Whether a span lies in the document that declares this place."""
+        here = self.document.start <= span.start < self.document.end
+        return span.path == self.span.path and (here or self.document.end == 0)
 
     def _is_inherited(self, at: str) -> bool:
         origin = self.origins.get(at)

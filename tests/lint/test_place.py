@@ -89,3 +89,22 @@ def test_stated_values() -> None:
     assert not place.stated("bulkhead.max_wait")
     assert place.service == "payment_api"
     assert place.join("") == "payment_api.operations.charge"
+
+
+def test_settings_of_another_document_of_the_file_are_foreign() -> None:
+    """An override that inherits from the callee points at the call, not at the callee."""
+    text = (
+        "version: 1\nservice: shop\ncalls:\n"
+        "  - {to: tax.compute, override: {budget: 1s}}\n---\n"
+        "version: 1\nservice: tax\noperations:\n"
+        "  compute: {transport: http, attempt_timeout: 2s}\n"
+    )
+    sites = Context(load_yaml(text)).sites
+    (override,) = [site.place for site in sites if site.edge is not None]
+    span, related = override.locate("attempt_timeout.total")
+    assert str(span) == "policy.yaml:4:10"
+    assert [
+        f"{item.span} {item.message.partition(' comes')[0]}" for item in related
+    ] == ["policy.yaml:9:47 attempt_timeout.total"]
+    own, _ = override.locate("budget.total")
+    assert str(own) == "policy.yaml:4:42"

@@ -124,7 +124,7 @@ def _protections(node: Node, key: str) -> Iterator[tuple[str, Node]]:
 
 
 def _judge(path: NodePath, node: Node) -> Iterator[tuple[NodePath, str]]:
-    if isinstance(node, ScalarNode) and node.text == "off":
+    if isinstance(node, ScalarNode) and (node.text == "off" or node.value is False):
         yield path, "switches off"
     mode = node.get("mode") if isinstance(node, MappingNode) else None
     if isinstance(mode, ScalarNode) and mode.text in ("disabled", "observe"):

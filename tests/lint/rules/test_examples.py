@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from policyctl.diagnostics import Severity
 from policyctl.lint.explain import docs
@@ -70,3 +71,43 @@ def test_every_rule_file_holds_one_rule() -> None:
     """Each module in the folder of rules defines exactly one rule."""
     modules = [inspect.getmodule(rule) for rule in all_rules()]
     assert len(set(modules)) == len(modules)
+
+
+def moved_to_a_preset(bad: str, prefix: str) -> tuple[str, str] | None:
+    """The example with its operations' settings in presets instead, one for each.
+
+    None where the example has no settings to move: the rule looks at something else.
+    """
+    documents = list(yaml.safe_load_all(bad))
+    presets: list[dict[str, object]] = []
+    for document in documents:
+        for name, settings in (document.get("operations") or {}).items():
+            moved = {
+                key: settings.pop(key)
+                for key in list(settings)
+                if key not in ("facts", "calls")
+            }
+            preset = f"{prefix}_{document['service']}_{name}".replace("_", "-")
+            settings["extends"] = [preset]
+            presets.append({"version": 1, "preset": preset, "defaults": moved})
+    if not presets:
+        return None
+    texts = (yaml.safe_dump_all(part, sort_keys=False) for part in (documents, presets))
+    return tuple(texts)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_settings_of_a_preset_are_judged_like_own_ones(rule: type[Rule]) -> None:
+    """The same finding comes, in the user's file, with the preset as a related place."""
+    bad = docs(rule).bad
+    moved = moved_to_a_preset(bad, "p")
+    if moved is None or rule.code.startswith("SU"):
+        pytest.skip("the example has no operation settings that a preset could hold")
+    text, presets = moved
+    (own,) = [d for d in lint_yaml(bad) if d.code == rule.code]
+    found = lint_yaml(text, files={"presets.yaml": presets})
+    (inherited,) = [d for d in found if d.code == rule.code]
+    assert inherited.message == own.message
+    assert inherited.policy_path == own.policy_path
+    assert inherited.severity == own.severity
+    assert inherited.span.path == "policy.yaml"
