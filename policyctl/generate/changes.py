@@ -86,6 +86,10 @@ def compare_file(
     if untouched:
         old_options = old_lock.options if old_lock is not None else new_options
         reason = _why(header, parse_header(new), old_options, new_options)
+        if b" import clients as _clients\n" in new:
+            reason = reason.replace(
+                "its policy changed", "its policy or its target changed"
+            )
         message = f"{path} {reason}"
         return FileChange(path, "changed", message, old, new)
     message = f"{path} was edited by hand: the edit would be lost"

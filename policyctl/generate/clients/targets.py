@@ -16,6 +16,7 @@ from policyctl.model.code.callables import (
     read_method,
 )
 from policyctl.model.code.library import Library
+from policyctl.model.sources import Found, find_source
 from policyctl.resolve.policy import Operation, Service
 
 CONSTRUCTOR = "unguarded"
@@ -135,7 +136,8 @@ def _unreadable(
     library: Library, operation: Operation, service: Service | None, reference: str
 ) -> Diagnostic:
     module, path = parse_reference(reference)
-    if not library.has_package(module):
+    absent = find_source(module, library.places) is Found.ABSENT
+    if absent and not library.has_package(module):
         top = module.partition(".")[0]
         message = f"{top} is not installed here, so {reference} cannot be read"
         hint = "install it beside policyctl, or remove target"
