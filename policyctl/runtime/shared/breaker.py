@@ -114,6 +114,12 @@ class SharedBreaker(Breaker):
         self._busy_until = -inf
         self._recheck_at = inf
 
+    def state(self, now: float) -> str:
+        """The state at ``now``; the first time it is asked for, the store is too."""
+        if not self._joined:
+            self._link.push(self)
+        return super().state(now)
+
     # -- asking for a permit ---------------------------------------------------------
 
     def wants_to_ask(self, now: float) -> bool:
