@@ -223,8 +223,6 @@ class Policy:
         Raises:
             PolicyError: the policy refused or cut the call; see ``errors``.
         """
-        if self.is_stream:
-            return self(fn)(*args, **kwargs)
         asynchronous = (
             type(fn) is FunctionType and fn.__code__.co_flags & CO_COROUTINE
         ) or is_async(fn)
@@ -235,12 +233,19 @@ class Policy:
         return result
 
     def _make_call(self, asynchronous: bool) -> Callable[..., Any]:
-        call = packed_call(self, asynchronous)
+        call = self._call_stream
+        if not self.is_stream:
+            call = packed_call(self, asynchronous)
         if asynchronous:
             self._async_call = call
         else:
             self._sync_call = call
         return call
+
+    def _call_stream(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        return self(fn)(*args, **kwargs)
 
     # -- parts ---------------------------------------------------------------------
 
