@@ -20,6 +20,7 @@ from policyctl.source import rewrite
 from policyctl.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
 from policyctl.source.quotes import scalar_text
 from policyctl.source.scalars import resolve
+from policyctl.units import MAX_DURATION, parse_duration
 
 SHORT = {
     "attempt_timeout": "total",
@@ -35,9 +36,10 @@ def set_value(
     """Give the setting ``at`` of ``place`` the value ``text``, YAML of one line.
 
     ``at`` is the dotted long-form path of a single value, for example
-    ``retry.backoff.jitter`` or ``budget.total``; missing blocks are made.
+    ``retry.backoff.jitter`` or ``budget.total``; missing blocks are made. There is no
+    fix where ``text`` is a longer time than the language takes.
     """
-    edit = _set(place, at, text)
+    edit = None if _is_too_long(text) else _set(place, at, text)
     if edit is None:
         return None
     return Fix(message or f"set {at}: {text} in {place.title}", (edit,), safe)
@@ -112,6 +114,14 @@ def put_in(
     text = ", ".join(map(_item, items))
     edit = rewrite.append_item(spot.document, written, text)
     return None if edit is None else Fix(message, (edit,), safe)
+
+
+def _is_too_long(text: str) -> bool:
+    """Whether a text is a duration over the longest one."""
+    try:
+        return parse_duration(text, maximum=None) > MAX_DURATION
+    except ValueError:
+        return False
 
 
 def _set(place: Place, at: str, text: str) -> Edit | None:

@@ -88,8 +88,12 @@ class ImmediateRetries(Rule):
 
 
 def _fix(site: Site, key: str) -> Fix | None:
-    """Set the one number that is 0."""
-    first = _first_wait(site.policy)
+    """Set the one number that is 0, unless the other contradicts it."""
+    first, retry = _first_wait(site.policy), site.policy.retry
+    if key == "initial" and retry is not None and retry.backoff.max is not None:
+        first = min(first, retry.backoff.max)
+    if first == 0:
+        return None
     wait = show.duration(first if key == "initial" else 10 * first)
     return mend.set_value(site.place, f"retry.backoff.{key}", wait, safe=False)
 

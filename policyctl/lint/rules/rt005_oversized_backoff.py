@@ -14,6 +14,7 @@ from policyctl.lint.place import Place
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Backoff
 from policyctl.resolve.worst_case import longest_waits
+from policyctl.units import parse_duration
 
 
 class OversizedBackoff(Rule):
@@ -97,7 +98,7 @@ class OversizedBackoff(Rule):
                 f"retry.backoff.{key}",
                 message,
                 help=help,
-                fix=_fix(site.place, f"retry.backoff.{key}", help),
+                fix=_fix(site.place, f"retry.backoff.{key}", help, retry.backoff),
                 severity=severity,
                 also=related,
             )
@@ -117,7 +118,7 @@ class OversizedBackoff(Rule):
                 f"redelivery.{key}",
                 message,
                 help=help,
-                fix=_fix(site.place, f"redelivery.{key}", help),
+                fix=_fix(site.place, f"redelivery.{key}", help, backoff),
                 severity=severity,
                 also=related,
             )
@@ -163,9 +164,11 @@ class OversizedBackoff(Rule):
         return found
 
 
-def _fix(place: Place, at: str, help: str) -> Fix | None:
-    """The number that the help line names."""
+def _fix(place: Place, at: str, help: str, backoff: Backoff) -> Fix | None:
+    """The number that the help line names, unless the waits begin above that cap."""
     text = help.partition(": ")[2].removesuffix(" or less")
+    if at.endswith(".max") and parse_duration(text) < backoff.initial:
+        return None
     return mend.set_value(place, at, text, safe=False)
 
 

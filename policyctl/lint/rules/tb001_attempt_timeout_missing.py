@@ -135,6 +135,8 @@ def _fix(site: Site) -> Fix | None:
     if suggestion is None:
         return None
     text = suggestion.partition(" ")[0]
+    if text == "0s":
+        return None
     return mend.set_value(site.place, "attempt_timeout.total", text, safe=False)
 
 
