@@ -94,16 +94,18 @@ def parse(text: str, path: str) -> Baseline:
     table = cast("dict[str, Any]", data)
     if table.get("version") != VERSION:
         raise BaselineError(f"its version is {table.get('version')!r}, not {VERSION}")
-    if not isinstance(table["findings"], list):
+    entries: Any = table["findings"]
+    if not isinstance(entries, list):
         raise BaselineError('its "findings" are not a list')
+    listed = cast("list[object]", entries)
     counts: dict[Key, int] = {}
-    for number, entry in enumerate(table["findings"], 1):
+    for number, entry in enumerate(listed, 1):
         key, known = _entry(entry, number)
         counts[key] = counts.get(key, 0) + known
     return Baseline(counts, Source(path, text, line_starts=line_starts(text)))
 
 
-def _entry(entry: Any, number: int) -> tuple[Key, int]:
+def _entry(entry: object, number: int) -> tuple[Key, int]:
     """One item of the list."""
     if isinstance(entry, dict):
         table = cast("dict[str, Any]", entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import threading
@@ -327,6 +328,7 @@ def test_python_sources_that_were_looked_up_count(
         if source is not None:
             (project / "shop_client.py").write_text(source)
         lookups._lookup.cache_clear()
+        importlib.invalidate_caches()
         codes.append(go("validate")[0])
     assert codes == [0, 0, 1]
     assert len(works) == 3
