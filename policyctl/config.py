@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from policyctl.config_values import (
     PARSERS,
@@ -53,6 +53,8 @@ class Config:
         generate_exclude: patterns of files whose services are checked, not generated.
         baseline: the file of known findings, relative to ``root``, or None.
         rules: the folder of house rules, relative to ``root``, or None.
+        templates: the folder of templates of your own, relative to ``root``, or None.
+        runtime: ``library`` or ``bundled``, where generated code has its runtime from.
         origins: where each key's value comes from, by key as written in the file.
         spans: the places of the keys in the file, by path below our table.
         source: the file's text.
@@ -77,6 +79,8 @@ class Config:
     generate_exclude: tuple[str, ...] = ()
     baseline: str | None = None
     rules: str | None = None
+    templates: str | None = None
+    runtime: Literal["library", "bundled"] = "library"
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
     spans: Mapping[KeyPath, Span] = field(
         default_factory=dict[KeyPath, Span], compare=False, repr=False

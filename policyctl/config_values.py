@@ -130,14 +130,9 @@ def _thresholds(key: str, value: object) -> dict[str, dict[str, Threshold]]:
 
 
 def _runtime(key: str, value: object) -> str:
-    if value == "bundled":
-        raise InvalidSetting(
-            'runtime = "bundled" is not built yet',
-            'remove the key, or write runtime = "library"',
-        )
-    if value != "library":
-        raise InvalidSetting(f'{key} = {shown(value)} is not "library"')
-    return "library"
+    if value not in ("library", "bundled"):
+        raise InvalidSetting(f'{key} = {shown(value)} is not "library" or "bundled"')
+    return str(value)
 
 
 def _target_python(key: str, value: object) -> str:
@@ -145,10 +140,6 @@ def _target_python(key: str, value: object) -> str:
         hint = f'write it as a text, for example {key} = "{TARGETS[0]}"'
         raise InvalidSetting(f"{key} = {shown(value)} is not one of {_TARGETS}", hint)
     return str(value)
-
-
-def _later(key: str, value: object) -> str:
-    raise InvalidSetting(f"{key} is not built yet", "remove the key")
 
 
 PARSERS: dict[str, Callable[[str, object], Any]] = {
@@ -167,15 +158,14 @@ PARSERS: dict[str, Callable[[str, object], Any]] = {
     "generate-exclude": _texts,
     "baseline": _text,
     "rules": _text,
-    "templates": _later,
+    "templates": _text,
     "runtime": _runtime,
 }
-_NOT_BUILT = {key for key, parser in PARSERS.items() if parser in (_later, _runtime)}
 
 
 def setting_names() -> tuple[str, ...]:
     """The keys that a configuration may hold, as they are written."""
-    return tuple(key for key in PARSERS if key not in _NOT_BUILT)
+    return tuple(PARSERS)
 
 
 def package_of(output: str) -> str:

@@ -185,14 +185,14 @@ def test_the_package_is_named_after_the_output_folder(tmp_path: Path) -> None:
             ],
         ),
         ("output = true", [("CF104", 1, 1, "output = true is not a text")]),
-        ('templates = "t"', [("CF104", 1, 1, "templates is not built yet")]),
+        ("templates = 1", [("CF104", 1, 1, "templates = 1 is not a text")]),
         (
             "target-python = 3.12",
             [("CF104", 1, 1, "target-python = 3.12 is not one of 3.11, 3.12, 3.13")],
         ),
         (
-            'runtime = "bundled"',
-            [("CF104", 1, 1, 'runtime = "bundled" is not built yet')],
+            'runtime = "bundle"',
+            [("CF104", 1, 1, 'runtime = "bundle" is not "library" or "bundled"')],
         ),
         ("severity = 3", [("CF104", 1, 1, "severity = 3 is not a table")]),
         (

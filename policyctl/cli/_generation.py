@@ -101,7 +101,8 @@ def run(request: Request, *, dry: bool) -> Outcome:
     if comparison.conflicts:
         return _stopped(outcome, session, comparison.conflicts)
     if dry:
-        _recording.note(session, options.output)
+        own = [options.templates] if options.templates is not None else []
+        _recording.note(session, options.output, *own)
         return outcome
     try:
         return replace(outcome, written=write(built, comparison, options))
@@ -137,10 +138,19 @@ def _options(
         package=_package(request, loaded),
         target_python=loaded.target_python,
         environment=session.environment,
+        runtime=loaded.runtime,
+        templates=_templates(loaded),
         partial=session.gathered.partial,
         root=loaded.root if loaded.path is not None else None,
         inputs=session.gathered.roots,
     )
+
+
+def _templates(loaded: Config) -> Path | None:
+    """The folder of the team's own templates, as given or from the working folder."""
+    if loaded.templates is None:
+        return None
+    return Path(os.path.abspath(loaded.root / loaded.templates))
 
 
 def _package(request: Request, loaded: Config) -> str:

@@ -124,10 +124,14 @@ def _why(
         )
     for name, value in new_options.items():
         if old_options.get(name) != value:
+            if name == "templates":
+                return "is out of date: the templates changed"
             before = old_options.get(name)
             return f"is out of date: {name} was {_shown(before)}, now {_shown(value)}"
     if old.source != new.source:
         return f"is out of date: its policy is now read from {new.source}"
+    if old.digest != new.digest and new.source.startswith("policyctl/"):
+        return "is out of date: the runtime changed"
     if old.digest != new.digest:
         return "is out of date: its policy changed"
     return "is out of date: the generator changed"

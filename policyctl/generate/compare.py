@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate.build import Built
+from policyctl.generate.bundle import FOLDER
 from policyctl.generate.changes import FileChange, compare_file
 from policyctl.generate.folder_lock import folder_lock
 from policyctl.generate.header import generated_modules
@@ -106,6 +107,7 @@ class _LockOnDisk:
 
 def _orphans(built: Built, output: Path, lock: _LockOnDisk) -> Iterator[FileChange]:
     found = dict(generated_modules(output))
+    found.update(generated_modules(output, f"{FOLDER}/**/*.py"))
     for path in output.iterdir():
         name = PurePosixPath(path.name)
         if path.suffix == ".py" or name in built.tree or not path.is_file():
@@ -116,6 +118,8 @@ def _orphans(built: Built, output: Path, lock: _LockOnDisk) -> Iterator[FileChan
     for name, old in found.items():
         if name not in built.tree:
             message = f"{name} is an orphan: no policy generates it any more"
+            if name.parts[0] == FOLDER:
+                message = f"{name} is an orphan: it is not part of the runtime"
             yield FileChange(name, "orphaned", message, old, None)
 
 

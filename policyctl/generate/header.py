@@ -60,13 +60,16 @@ def parse_header(content: bytes) -> Header | None:
     return Header(found["source"], found["digest"], int(version))
 
 
-def generated_modules(output: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """The modules in a folder that carry our header, by name; others are not read on."""
-    for path in sorted(output.glob("*.py")):
+def generated_modules(
+    output: Path, pattern: str = "*.py"
+) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """The modules in a folder that carry our header, by path; others are not read on."""
+    for path in sorted(output.glob(pattern)):
         try:
             with path.open("rb") as file:
                 start = file.read(len(MARK) + 8)
                 if is_ours(start):
-                    yield PurePosixPath(path.name), start + file.read()
+                    name = path.relative_to(output).as_posix()
+                    yield PurePosixPath(name), start + file.read()
         except OSError:
             continue  # what cannot be read is not known to be ours

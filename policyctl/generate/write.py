@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate.build import Built
+from policyctl.generate.changes import FileChange
 from policyctl.generate.compare import Comparison, compare_unlocked
 from policyctl.generate.folder_lock import folder_lock
 from policyctl.generate.options import GenerateOptions
@@ -87,13 +88,30 @@ def _write(built: Built, options: GenerateOptions) -> Written:
         for change in now.stale
     ]
     if replacements:
+        _make_folders(replacements)
         replace_files(output, replacements)
+        _remove_folders(output, now.stale)
     stale = now.stale
     return Written(
         tuple(c.path for c in stale if c.new is not None),
         tuple(c.path for c in stale if c.new is None),
         tuple(c.path for c in stale if c.kind == "hand_edited"),
     )
+
+
+def _make_folders(replacements: list[Replacement]) -> None:
+    """Make the folders below the output that new files go to."""
+    wanted = {r.target.parent for r in replacements if r.content is not None}
+    for folder in sorted(wanted):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _remove_folders(output: Path, changes: tuple[FileChange, ...]) -> None:
+    """Remove the folders below the output that have become empty."""
+    left = {p for c in changes if c.new is None for p in c.path.parents}
+    for folder in sorted(left - {PurePosixPath()}, reverse=True):
+        with suppress(OSError):
+            (output / folder).rmdir()
 
 
 @contextmanager

@@ -43,6 +43,9 @@ _LLM = "openai anthropic"
 _REDIS = "redis valkey"
 _PSYCOPG = "psycopg psycopg2"
 
+# Of our own errors: another one where the runtime is a part of a generated package.
+_OWN = __name__.partition(".")[0]
+
 _UNREACHABLE = "errno ENETDOWN ENETUNREACH ENETRESET EHOSTDOWN EHOSTUNREACH"
 
 # Transport, packages, classes, clues, conditions.
@@ -59,8 +62,8 @@ TABLE: tuple[Row, ...] = (
     ("any", "http", "IncompleteRead RemoteDisconnected", (), LOST),
     ("any", "urllib", "HTTPError", (), NONE),
     ("any", "urllib", "URLError", ("inside",), NONE),
-    ("any", "policyctl", "AttemptTimeoutError", (), TIMEOUT),
-    ("any", "policyctl", "PolicyError", (), NONE),
+    ("any", _OWN, "AttemptTimeoutError", (), TIMEOUT),
+    ("any", _OWN, "PolicyError", (), NONE),
     # httpx and httpcore
     ("http", f"{_HTTPX} {_HTTPCORE}", "ConnectError PoolTimeout", (), NOT_SENT),
     ("http", f"{_HTTPX} {_HTTPCORE}", "ProxyError", (), NOT_SENT),

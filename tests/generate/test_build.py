@@ -89,13 +89,6 @@ def test_values_nested_too_deep(project: Project, options: MakeOptions) -> None:
     assert [d.code for d in built.diagnostics] == ["GN004"]
 
 
-def test_a_runtime_that_is_not_built(project: Project, options: MakeOptions) -> None:
-    """The bundled runtime is refused, not taken for the library."""
-    built = build(project, options(runtime="bundled"))
-    assert [d.code for d in built.diagnostics] == ["GN003"]
-    assert built.diagnostics[0].help == 'set runtime = "library"'
-
-
 def test_findings_are_in_the_order_of_reports(
     load: LoadProject, quotes: str, options: MakeOptions
 ) -> None:

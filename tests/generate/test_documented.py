@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "generated-code.md").read_text(encoding="utf-8")
 def test_every_code_is_documented() -> None:
     """The table holds exactly the codes that the generator uses."""
     used: set[str] = set()
-    for path in (ROOT / "policyctl" / "generate").glob("*.py"):
+    for path in (ROOT / "policyctl" / "generate").rglob("*.py"):
         used.update(re.findall(r'"(GN\d{3})"', path.read_text(encoding="utf-8")))
     assert sorted(used) == re.findall(r"^\| (GN\d{3}) \|", PAGE, re.MULTILINE)
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from policyctl.model.sources import consulted
+
 _PART = re.compile(r"[^\W\d]\w*")
 _LARGEST = 8_000_000
 
@@ -104,7 +106,11 @@ def _init(folder: Path) -> Path | None:
 
 
 def _readable(file: Path) -> bool:
+    consulted.add(str(file.parent))
     try:
-        return file.is_file() and file.stat().st_size <= _LARGEST
+        if not file.is_file():
+            return False
+        consulted.add(str(file))
+        return file.stat().st_size <= _LARGEST
     except OSError:
         return False
