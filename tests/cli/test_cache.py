@@ -324,7 +324,8 @@ def test_python_sources_that_were_looked_up_count(
     text = path.read_text("utf-8")
     path.write_text(text + "target: shop_client:Client\n")
     codes: list[int] = []
-    for source in (None, "class Client:\n    pass\n", "class Other:\n    pass\n"):
+    client = "class Client:\n    def get_quote(self): ...\n"
+    for source in (None, client, client.replace("Client", "Other")):
         if source is not None:
             (project / "shop_client.py").write_text(source)
         lookups._lookup.cache_clear()
