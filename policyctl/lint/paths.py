@@ -24,12 +24,14 @@ MANY = 2
 class Way:
     """The path with the largest product to a node: its last edge and what came before.
 
-    ``weight`` is the logarithm of the product of attempts.
+    ``weight`` is the logarithm of the product of attempts, ``retrying`` the last edge
+    that retries.
     """
 
     weight: float
     edge: Edge | None = None
     before: Way | None = None
+    retrying: Edge | None = None
 
     def edges(self) -> list[Edge]:
         """The edges of the path, first to last."""
@@ -80,9 +82,11 @@ class RetryPaths:
         targets = self.through.setdefault(edge.callee, {0: START})
         for count, way in list(ways.items()):
             more = min(MANY, count + (passed > 1))
-            _keep(targets, more, Way(way.weight + _log(passed), edge, way))
+            last = edge if passed > 1 else way.retrying
+            _keep(targets, more, Way(way.weight + _log(passed), edge, way, last))
             if min(MANY, count + (full > 1)) == MANY:
-                whole = Way(way.weight + _log(full), edge, way)
+                last = edge if full > 1 else way.retrying
+                whole = Way(way.weight + _log(full), edge, way, last)
                 best = self.ending.get(edge.callee)
                 if best is None or whole.weight > best.weight:
                     self.ending[edge.callee] = whole

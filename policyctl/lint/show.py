@@ -25,7 +25,12 @@ def duration(seconds: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """``40/s``, ``133.3/s``, ``6/m``: four digits, per second from 1/s up."""
+    """``40/s``, ``133.3/s``, ``6/m``: four digits, per second from 1/s up.
+
+    Above a billion per second, the most that the language takes, only that is said.
+    """
+    if per_second > 1e9:
+        return "over 10^9/s"
     rounded = significant(per_second)
     return f"{number(rounded)}/s" if rounded >= 1 else units.format_rate(rounded)
 

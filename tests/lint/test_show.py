@@ -77,6 +77,7 @@ def test_rates_ratios_and_words() -> None:
     """Other forms in messages."""
     assert show.rate(133.33333) == "133.3/s"
     assert show.rate(0.1) == "6/m"
+    assert show.rate(1e44) == show.rate(math.inf) == "over 10^9/s"
     assert show.ratio(1 / 3) == "33.33%"
     assert show.count(1, "attempt") == "1 attempt"
     assert show.count(3, "attempt") == "3 attempts"

@@ -100,9 +100,9 @@ class StackedRetries(Rule):
         above = [way for count, way in ways.items() if count]
         if not above:
             return
-        heaviest = max(above, key=lambda way: way.weight)
-        upper = [e for e in heaviest.edges() if context.retry_paths.factor(e) > 1][-1]
-        assert upper.call is not None
+        upper = max(above, key=lambda way: way.weight).retrying
+        if upper is None or upper.call is None:
+            return
         first = show.number(context.retry_paths.factor(upper))
         second = show.number(context.retry_paths.factor(edge))
         yield self.finding(
