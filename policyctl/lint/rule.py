@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from policyctl.diagnostics import Diagnostic, Fix, Related, Severity
@@ -56,8 +57,10 @@ class Rule:
         Raises:
             SettingError: a threshold that the rule does not have, or a bad value.
         """
+        if not settings:
+            return
         known = self.settings()
-        for key, value in (settings or {}).items():
+        for key, value in settings.items():
             name = key.replace("-", "_")
             if name not in known:
                 raise SettingError(_unknown(self.code, key, known))
@@ -69,8 +72,7 @@ class Rule:
     @classmethod
     def settings(cls) -> dict[str, Setting[object]]:
         """The thresholds by name."""
-        found = inspect.getmembers_static(cls, lambda value: isinstance(value, Setting))
-        return dict(found)
+        return dict(_settings(cls))
 
     @classmethod
     def summary(cls) -> str:
@@ -139,6 +141,12 @@ class Rule:
             policy_path=place.join(at),
             fix=fix,
         )
+
+
+@cache
+def _settings(rule: type[Rule]) -> tuple[tuple[str, Setting[object]], ...]:
+    found = inspect.getmembers_static(rule, lambda value: isinstance(value, Setting))
+    return tuple(found)
 
 
 def missing(facts: Iterable[str]) -> Iterator[Missing]:
