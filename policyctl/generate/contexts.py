@@ -84,6 +84,7 @@ class ModuleContext:
         runtime: the import name of the runtime.
         imports: the modules of the runtime that are used, sorted.
         exports: the assignment of ``__all__``.
+        telemetry: lines of the call that switches the service's telemetry on.
         policies: the policies of the service's operations, in the order of the file.
         inbound: the arguments of the service's protection as a server, laid out;
             none without an ``inbound`` block.
@@ -105,6 +106,7 @@ class ModuleContext:
     policies: tuple[PolicyContext, ...]
     inbound: tuple[str, ...]
     callees: tuple[CalleeContext, ...]
+    telemetry: tuple[str, ...] = ()
     queues: tuple[QueueContext, ...] = ()
     payload_types: tuple[str, ...] = ()
     payload_names: tuple[str, ...] = ()

@@ -25,6 +25,7 @@ from policyctl.generate.queues import (
     queue_overrides,
     queue_summary,
 )
+from policyctl.generate.telemetry import telemetry_lines
 from policyctl.generate.words import inbound_summary, summary
 from policyctl.resolve.policy import Operation, Service
 
@@ -58,12 +59,15 @@ def module_context(
     names += [client.name for client in clients.classes]
     modules = [*_imports(policies, inbound, callees, queues)]
     modules += ["clients"] if clients.classes else []
+    telemetry = telemetry_lines(service)
+    modules += ["telemetry"] if telemetry else []
     return ModuleContext(
         header=header.lines(),
         docstring=quoted([*_module_docstring(service, header, options)]),
         runtime=RUNTIMES[options.runtime],
         imports=tuple(sorted(modules)),
         exports=exports(names),
+        telemetry=telemetry,
         policies=policies,
         inbound=inbound,
         callees=callees,

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate.edges import own_edges
 from policyctl.generate.expressions import BLOCKS
+from policyctl.generate.telemetry import unserved_telemetry
 from policyctl.resolve.policy import Fallback, Inbound, Operation, Service
 from policyctl.runtime import capabilities
 from policyctl.runtime.errors import PolicyConfigError
@@ -21,7 +22,6 @@ _HELP = (
     "keep the file in a folder that is validated but not generated, such as "
     "policies/next, or remove the setting"
 )
-_SINKS = ("metrics", "traces", "logs", "heartbeat")
 # Settings that need a capability of their own when they are given at all.
 _OPTIONAL = {
     "attempt_timeout": ("connect", "first_item", "idle", "argument"),
@@ -51,9 +51,8 @@ def unsupported(service: Service) -> Iterator[Diagnostic]:
     for name, queue in service.queues.items():
         if queue.store == "redis":
             yield _of_service(service, ("queues", name, "store"), "a queue in redis")
-    for sink in _SINKS:
-        if getattr(service.telemetry, sink) is not None:
-            yield _of_service(service, ("telemetry", sink), f"telemetry.{sink}")
+    for sink, what in unserved_telemetry(service):
+        yield _of_service(service, ("telemetry", sink), what)
     edges = [policy for _, policy in own_edges(service).values()]
     for operation in (*service.operations.values(), *edges):
         for path in _unserved(operation):

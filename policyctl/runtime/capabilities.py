@@ -54,6 +54,10 @@ CAPABILITIES: frozenset[str] = frozenset(
         "retry.retry_if",
         "retry.retry_if_result",
         "retry.retry_on_status",
+        "telemetry.heartbeat",
+        "telemetry.logs.json",
+        "telemetry.logs.text",
+        "telemetry.metrics.prometheus",
     }
 )
 """Names of patterns and, after a dot, of their settings that are served."""

@@ -77,7 +77,12 @@ SERVICES = {
         "a queue in redis",
         "8:17",
     ),
-    "telemetry: {metrics: prometheus}": ("telemetry.metrics", "8:13"),
+    "telemetry: {metrics: opentelemetry}": ("telemetry.metrics: opentelemetry", "8:13"),
+    "telemetry: {traces: opentelemetry}": ("telemetry.traces: opentelemetry", "8:13"),
+    "telemetry: {heartbeat: 5s}": (
+        "telemetry.heartbeat without telemetry.metrics or telemetry.logs",
+        "8:13",
+    ),
 }
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from policyctl.runtime.events import EVENTS
+from policyctl.runtime.telemetry.switch import SWITCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def report(queue: QueueBase[Any], change: Change) -> None:
-    """Tell what a step did."""
+    """Count what became dead letters, and tell what a step did."""
+    SWITCH.touch(queue.service)
+    if change.dead:
+        SWITCH.bury(queue.service, queue.queue, len(change.dead))
     if not EVENTS.listeners:
         return
     names = (queue.service, queue.queue)

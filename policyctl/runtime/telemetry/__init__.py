@@ -6,6 +6,10 @@ first guarded call of a service starts its sinks.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from policyctl.runtime.events import Event
+
 
 def enable(
     service: str,
@@ -29,14 +33,20 @@ def enable(
     Raises:
         PolicyConfigError: a value that is not served, or other values than before.
     """
+    from policyctl.runtime.events import EVENTS
     from policyctl.runtime.registry import registry
     from policyctl.runtime.telemetry.switch import SWITCH, Sinks
 
     SWITCH.turn_on(service, Sinks(metrics, logs, heartbeat))
-    if logs is not None:
-        from policyctl.runtime.telemetry.listener import listen
-
-        listen()
+    if logs is not None and _log not in EVENTS.listeners:
+        EVENTS.listen(_log)
     for policy in registry.policies().values():
         if policy.service == service:
             policy.measure()
+
+
+def _log(event: Event) -> None:
+    """Log an event; the log is imported with the first."""
+    from policyctl.runtime.telemetry.listener import LISTENER
+
+    LISTENER(event)

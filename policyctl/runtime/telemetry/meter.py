@@ -23,6 +23,9 @@ BOUNDS: tuple[float, ...] = (
 )
 """Upper bounds of the histogram's buckets in seconds; what is above has one of its own."""
 
+BUCKETS: tuple[str, ...] = (*map(str, BOUNDS), "+Inf")
+"""The same as Prometheus writes them, in the label ``le``."""
+
 SUCCESS = "success"
 FAILURE = "failure"
 REJECTED = "rejected"
@@ -54,7 +57,7 @@ class Reading:
         buckets: calls that were not rejected by duration, one more than ``BOUNDS``.
         seconds: their durations together.
         attempts: attempts that these calls made.
-        retries: attempts after the first by what they were made for.
+        retries: decisions to make another attempt by what it follows.
         rejected: attempts refused by reason.
         budget_exhausted: calls whose budget ran out.
     """

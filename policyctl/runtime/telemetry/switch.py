@@ -12,10 +12,6 @@ from _thread import RLock
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.telemetry.meter import Meter
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 METRICS = ("prometheus",)
 LOGS = ("json", "text")
 
@@ -61,14 +57,18 @@ class Switch:
         meters: the counts of each metered operation, by service and operation; they
             outlive their policies, so that no counter goes back.
         awake: services whose sinks were started in this process.
+        dead_letters: how many items each queue of this process buried, by service and
+            queue.
+        beats: Unix time of the last heartbeat by service.
     """
 
     def __init__(self) -> None:
         self.services: dict[str, Sinks] = {}
         self.meters: dict[tuple[str, str], Meter] = {}
         self.awake: set[str] = set()
+        self.dead_letters: dict[tuple[str, str], int] = {}
+        self.beats: dict[str, float] = {}
         self._lock = RLock()
-        self._starters: list[Callable[[str, Sinks], None]] = []
 
     def turn_on(self, service: str, sinks: Sinks) -> None:
         """Set what ``service`` wants; setting the same again changes nothing.
@@ -96,6 +96,22 @@ class Switch:
         with self._lock:
             return self.meters.setdefault((service, operation), Meter())
 
+    def counts(self, service: str) -> bool:
+        """Whether the service has metrics."""
+        sinks = self.services.get(service)
+        return sinks is not None and sinks.metrics is not None
+
+    def bury(self, service: str, queue: str, items: int) -> None:
+        """Count items that became dead letters."""
+        with self._lock:
+            counts = self.dead_letters
+            counts[service, queue] = counts.get((service, queue), 0) + items
+
+    def touch(self, service: str) -> None:
+        """Start the sinks of a service if this is its first use in this process."""
+        if service in self.services and service not in self.awake:
+            self.wake(service)
+
     def wake(self, service: str) -> None:
         """Start the sinks of a service, once in each process; never raises."""
         with self._lock:
@@ -116,6 +132,8 @@ class Switch:
         """In a child process: counts from zero, and sinks that start anew."""
         self._lock = RLock()
         self.awake.clear()
+        self.dead_letters.clear()
+        self.beats.clear()
         for meter in self.meters.values():
             meter.after_fork()
 
