@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from policyctl.diagnostics import Diagnostic, Fix, Related, Severity
@@ -72,7 +71,10 @@ class Rule:
     @classmethod
     def settings(cls) -> dict[str, Setting[object]]:
         """The thresholds by name."""
-        return dict(_settings(cls))
+        if cls not in _SETTINGS:
+            found = inspect.getmembers_static(cls, lambda v: isinstance(v, Setting))
+            _SETTINGS[cls] = dict(found)
+        return dict(_SETTINGS[cls])
 
     @classmethod
     def summary(cls) -> str:
@@ -143,10 +145,7 @@ class Rule:
         )
 
 
-@cache
-def _settings(rule: type[Rule]) -> tuple[tuple[str, Setting[object]], ...]:
-    found = inspect.getmembers_static(rule, lambda value: isinstance(value, Setting))
-    return tuple(found)
+_SETTINGS: dict[type[Rule], dict[str, Setting[object]]] = {}
 
 
 def missing(facts: Iterable[str]) -> Iterator[Missing]:
