@@ -106,6 +106,25 @@ class TokenBudget:
             if self._flagged and self.settings.burst:
                 self._flag(False)
 
+    def change(self, settings: RetryBudget) -> None:
+        """Go on with other settings and the tokens that there are; full stays full."""
+        with self._lock:
+            self._add(0.0)
+            self.settings = settings
+            if not self._flagged:
+                self._tokens = float(settings.burst)
+                if settings.burst == 0:
+                    self._flag(True)
+                return
+            self._tokens = min(self._tokens, self._most())
+            self._add(0.0)
+
+    def retire(self) -> None:
+        """Flag the gate no more: nobody takes tokens from here again."""
+        with self._lock:
+            if self._flagged:
+                self._flag(False)
+
     def after_fork(self) -> None:
         """In a child process: a fresh lock."""
         self._lock = allocate_lock()

@@ -146,6 +146,7 @@ class Shared:
         self._lock = allocate_lock()
         self._breakers: dict[str, Breaker] = {}
         self._waiters: dict[str, Waiters] = {}
+        self._declared: dict[tuple[str, str], object] = {}
 
     def breaker(
         self,
@@ -164,8 +165,8 @@ class Shared:
                 found = make_breaker(settings, _notifier(service), random, service)
                 if service:
                     self._breakers[service] = found
-        if found.settings != settings:
-            raise _differing("circuit_breaker", service, found.settings, settings)
+                    self._declared["circuit_breaker", service] = settings
+        self._check("circuit_breaker", service, settings)
         return found
 
     def waiters(self, service: str, settings: _settings.Bulkhead) -> Waiters:
@@ -180,9 +181,15 @@ class Shared:
                 found = Waiters(Gate(), settings)
                 if service:
                     self._waiters[service] = found
-        if found.settings != settings:
-            raise _differing("bulkhead", service, found.settings, settings)
+                    self._declared["bulkhead", service] = settings
+        self._check("bulkhead", service, settings)
         return found
+
+    def _check(self, block: str, service: str, settings: object) -> None:
+        """Compare with what was declared first; what it is now may have been reloaded."""
+        declared = self._declared.get((block, service), settings)
+        if declared != settings:
+            raise _differing(block, service, declared, settings)
 
     def after_fork(self) -> None:
         """In a child process: fresh locks and free slots."""
