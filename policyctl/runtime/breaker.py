@@ -124,6 +124,13 @@ class Breaker:
                 self._queues = tuple(queue for queue in self._queues if queue.queue)
             self._queues += (waiters,)
 
+    def make_window(self) -> CountWindow | TimeWindow:
+        """A new window as the settings want it."""
+        return make_window(self.settings.window)
+
+    def settings_changed(self) -> None:
+        """Take note that ``settings`` is another object now."""
+
     shared = False
     """Whether attempts may have to ask a store (``SharedBreaker``)."""
 

@@ -202,6 +202,14 @@ class Guard:
         """Where ``fn`` takes ``name`` by position; None if it does not."""
         return self._keys.position_of(fn, name)
 
+    def change(self, settings: Idempotency, classifier: Classifier) -> None:
+        """Other times and another answer to conflicts, for the same store and keys."""
+        self._settings, self._classifier = settings, classifier
+        self.ttl = settings.ttl
+        self._in_progress = settings.in_progress
+        if self._in_progress is None and self.store.blocking:
+            self._in_progress = settings.ttl
+
     def clear(self) -> None:
         """Forget every outcome and every call in progress."""
         self.store.clear()
