@@ -29,6 +29,8 @@ SHORT = {
 }
 """Blocks that may be written as one scalar, and the key that it stands for."""
 
+_LONGEST_NUMBER = 30
+
 
 def set_value(
     place: Place, at: str, text: str, *, safe: bool, message: str | None = None
@@ -121,7 +123,7 @@ def _is_too_long(text: str) -> bool:
     try:
         return parse_duration(text, maximum=None) > MAX_DURATION
     except ValueError:
-        return False
+        return text[:1].isdigit() and len(text) > _LONGEST_NUMBER
 
 
 def _set(place: Place, at: str, text: str) -> Edit | None:

@@ -92,7 +92,7 @@ def test_the_base_installs_tenacity_alone(wheel: zipfile.ZipFile) -> None:
 def test_the_command_is_installed(wheel: zipfile.ZipFile) -> None:
     """The wheel declares the ``policyctl`` command."""
     (name,) = (n for n in wheel.namelist() if n.endswith("entry_points.txt"))
-    assert "policyctl = policyctl.cli.main:run" in wheel.read(name).decode()
+    assert "policyctl = policyctl.cli.main:main" in wheel.read(name).decode()
 
 
 def test_the_license_travels_along(wheel: zipfile.ZipFile) -> None:
