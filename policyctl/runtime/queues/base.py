@@ -66,6 +66,18 @@ class QueueBase(Generic[T]):
             self._codec = found
         return found
 
+    def prepare(self) -> None:
+        """Import all that operations need; still nothing is opened.
+
+        A fork while another thread imports would leave the module locked in the child.
+
+        Raises:
+            PolicyConfigError: the store, the payload or the codec does not fit.
+        """
+        self._change()
+        assert self.store is not None
+        assert self.codec is not None
+
     def _change(self) -> Change:
         from policyctl.runtime.queues.records import Change
 

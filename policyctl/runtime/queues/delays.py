@@ -40,6 +40,16 @@ def redelivery_delay(
     return min(most, delay * random.uniform(1 - ratio, 1 + ratio))
 
 
+def longest_delay(settings: Redelivery, deliveries: int) -> float:
+    """The most that ``redelivery_delay`` may give."""
+    most = LONGEST if settings.max is None else min(settings.max, LONGEST)
+    if settings.jitter == "decorrelated":
+        return _power(settings.initial, 3.0, deliveries, most)
+    spread = 1.0 if isinstance(settings.jitter, str) else 1.0 + settings.jitter
+    delay = _power(settings.initial, settings.multiplier, deliveries - 1, most)
+    return min(most, delay * spread)
+
+
 def _power(initial: float, base: float, exponent: int, most: float) -> float:
     try:
         value = initial * base**exponent

@@ -13,9 +13,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from policyctl.runtime.queues.records import Taken
+    from policyctl.runtime.queues.records import Back
 
 T = TypeVar("T")
+
+LONGEST_ERROR = 1000
+"""Characters of an error's text that are kept with an item."""
 
 
 class Leases(QueueBase[T]):
@@ -42,6 +45,7 @@ class Leases(QueueBase[T]):
         error: BaseException | str | None = None,
         *,
         delay: float | None = None,
+        counted: bool = True,
     ) -> bool:
         """Give the item back; False if its lease was lost meanwhile.
 
@@ -49,9 +53,11 @@ class Leases(QueueBase[T]):
             item: what was taken.
             error: why; kept with the item.
             delay: seconds until it is delivered again; by default the redelivery
-                back-off. After ``max_deliveries`` it becomes a dead letter instead.
+                back-off.
+            counted: whether the delivery counts. After ``max_deliveries`` that do, the
+                item becomes a dead letter instead.
         """
-        return self.nack_many([item], error, delay=delay)[0]
+        return self.nack_many([item], error, delay=delay, counted=counted)[0]
 
     def nack_many(
         self,
@@ -59,33 +65,40 @@ class Leases(QueueBase[T]):
         error: BaseException | str | None = None,
         *,
         delay: float | None = None,
+        counted: bool = True,
     ) -> list[bool]:
         """``nack`` for several items, in one step."""
         change = self._change()
-        done = self.store.nack(self._nacks(items, error, delay), change)
+        backs = self._backs(items, error, delay, counted)
+        done = self.store.nack(backs, change)
         report(self, change)
         return done
 
-    def _nacks(
+    def _backs(
         self,
         items: Sequence[Item[T]],
         error: BaseException | str | None,
         delay: float | None,
-    ) -> list[tuple[Taken, float, str | None]]:
+        counted: bool,
+    ) -> list[Back]:
+        from policyctl.runtime.queues.records import Back
+
         text = error
         if isinstance(error, BaseException):
             text = f"{type(error).__name__}: {error}"
+        if text is not None:
+            text = str(text)[:LONGEST_ERROR]
+        settings, random = self.settings.redelivery, self._random
         return [
-            (
+            Back(
                 item.taken,
                 (
-                    redelivery_delay(
-                        self.settings.redelivery, item.deliveries, self._random
-                    )
+                    redelivery_delay(settings, item.deliveries, random)
                     if delay is None
                     else delay
                 ),
-                None if text is None else str(text)[:1000],
+                text,
+                counted,
             )
             for item in items
         ]
@@ -107,10 +120,7 @@ class Leases(QueueBase[T]):
 
     def release_many(self, items: Sequence[Item[T]]) -> list[bool]:
         """``release`` for several items, in one step."""
-        change = self._change()
-        done = self.store.release([item.taken for item in items], change)
-        report(self, change)
-        return done
+        return self.nack_many(items, delay=0.0, counted=False)
 
     async def aack(self, item: Item[T]) -> bool:
         """``ack`` without blocking the event loop."""
@@ -127,9 +137,11 @@ class Leases(QueueBase[T]):
         error: BaseException | str | None = None,
         *,
         delay: float | None = None,
+        counted: bool = True,
     ) -> bool:
         """``nack`` without blocking the event loop."""
-        return (await self.anack_many([item], error, delay=delay))[0]
+        done = await self.anack_many([item], error, delay=delay, counted=counted)
+        return done[0]
 
     async def anack_many(
         self,
@@ -137,9 +149,10 @@ class Leases(QueueBase[T]):
         error: BaseException | str | None = None,
         *,
         delay: float | None = None,
+        counted: bool = True,
     ) -> list[bool]:
         """``nack_many`` without blocking the event loop."""
-        done = await self._astep("nack", self._nacks(items, error, delay))
+        done = await self._astep("nack", self._backs(items, error, delay, counted))
         return cast("list[bool]", done)
 
     async def aextend(self, item: Item[T], lease: float | None = None) -> bool:
@@ -162,5 +175,4 @@ class Leases(QueueBase[T]):
 
     async def arelease_many(self, items: Sequence[Item[T]]) -> list[bool]:
         """``release_many`` without blocking the event loop."""
-        done = await self._astep("release", [item.taken for item in items])
-        return cast("list[bool]", done)
+        return await self.anack_many(items, delay=0.0, counted=False)

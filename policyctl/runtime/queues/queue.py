@@ -23,11 +23,13 @@ from policyctl.runtime.queues.taking import Taking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from typing import Literal, TypeAlias
 
     from policyctl.runtime.chance import Chance
+    from policyctl.runtime.queues.async_worker import AsyncWorker
     from policyctl.runtime.queues.codec import Codec
+    from policyctl.runtime.queues.worker import Worker
 
     JsonObject: TypeAlias = Mapping[str, object]
 else:
@@ -107,6 +109,36 @@ class Queue(Putting[T], Taking[T], DeadLetters[T]):
             return made
 
         return live.claim(f"{service}.{queue}", declared, make)
+
+    def worker(
+        self, handler: Callable[[T], object] | Callable[[list[T]], object] | None = None
+    ) -> Worker:
+        """A worker in threads for what ``consume`` or ``upload`` says; not started.
+
+        Args:
+            handler: takes a payload (``consume``) or a list of payloads (``upload``),
+                and is called under the policy of the named operation; None is the
+                function that the operation guards.
+
+        Raises:
+            PolicyConfigError: the queue has no worker, or its operation does not fit.
+        """
+        from policyctl.runtime.queues.worker import Worker
+
+        return Worker(self, handler)
+
+    def aworker(
+        self,
+        handler: (
+            Callable[[T], Awaitable[object]]
+            | Callable[[list[T]], Awaitable[object]]
+            | None
+        ) = None,
+    ) -> AsyncWorker:
+        """A worker in tasks, for async handlers; else as ``worker``."""
+        from policyctl.runtime.queues.async_worker import AsyncWorker
+
+        return AsyncWorker(self, handler)
 
     def after_fork(self) -> None:
         """In a child process: a fresh lock; stores look after themselves."""

@@ -45,6 +45,23 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
+class Back:
+    """An item on its way back.
+
+    Attributes:
+        taken: what was leased.
+        delay: seconds until it is delivered again.
+        error: why it comes back; None keeps what was said before.
+        counted: whether the delivery counts; if not, it is as if it had not been.
+    """
+
+    taken: Taken
+    delay: float = 0.0
+    error: str | None = None
+    counted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Dead:
     """A dead letter.
 
@@ -157,17 +174,11 @@ class Store(Protocol):
         """Remove items; False for each whose lease was lost."""
         ...
 
-    def nack(
-        self, items: list[tuple[Taken, float, str | None]], change: Change
-    ) -> list[bool]:
-        """Give items back, each with a delay in seconds and an error text.
+    def nack(self, items: list[Back], change: Change) -> list[bool]:
+        """Give items back; False for each whose lease was lost.
 
         Those that have used up their deliveries become dead letters.
         """
-        ...
-
-    def release(self, items: list[Taken], change: Change) -> list[bool]:
-        """Give items back at once, as if they had never been delivered."""
         ...
 
     def extend(self, items: list[Taken], lease: float) -> list[bool]:

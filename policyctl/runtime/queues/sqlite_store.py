@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import QueueFullError
 from policyctl.runtime.queues.records import (
+    Back,
     Change,
     Dead,
     Entry,
@@ -192,18 +193,10 @@ class SqliteStore:
         self._reclaim(len(items))
         return done
 
-    def nack(
-        self, items: list[tuple[Taken, float, str | None]], change: Change
-    ) -> list[bool]:
+    def nack(self, items: list[Back], change: Change) -> list[bool]:
         """Give items back, or make them dead letters."""
         return self._draining(
-            change, lambda steps: [steps.nack(*item) for item in items]
-        )
-
-    def release(self, items: list[Taken], change: Change) -> list[bool]:
-        """Give items back as if they had not been delivered."""
-        return self._draining(
-            change, lambda steps: [steps.release(item) for item in items]
+            change, lambda steps: [steps.nack(item) for item in items]
         )
 
     def extend(self, items: list[Taken], lease: float) -> list[bool]:
@@ -244,7 +237,7 @@ class SqliteStore:
 
     def _untake(self, change: Change, taken: list[Taken]) -> None:
         if taken:
-            self.release(taken, change)
+            self.nack([Back(one, counted=False) for one in taken], change)
 
     def stats(self) -> Stats:
         """The queue in numbers."""

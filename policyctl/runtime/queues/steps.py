@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import QueueFullError
-from policyctl.runtime.queues.records import Change, Dead, Entry, Outcome, Taken
+from policyctl.runtime.queues.records import Back, Change, Dead, Entry, Outcome, Taken
 from policyctl.runtime.queues.settings import QueueSettings
 from policyctl.runtime.queues.tables import (
     BLOCKED,
@@ -353,23 +353,19 @@ class Steps:
             self.run(self.sql.forget, (self.wall - REMEMBER, self.wall + REMEMBER))
         return True
 
-    def nack(self, item: Taken, delay: float, error: str | None) -> bool:
+    def nack(self, item: Back) -> bool:
         """Give an item back, or make it a dead letter."""
-        row = self.held(item)
+        row = self.held(item.taken)
         if row is None:
             return False
-        if self._is_spent(row):
+        error = row.error if item.error is None else item.error
+        if not item.counted:
+            self._give_back(row, item.delay, error, max(0, row.deliveries - 1))
+        elif self._is_spent(row):
             self._die(row, "max_deliveries", error)
         else:
-            self._give_back(row, delay, error, row.deliveries)
+            self._give_back(row, item.delay, error, row.deliveries)
         return True
-
-    def release(self, item: Taken) -> bool:
-        """Give an item back as if it had not been delivered."""
-        row = self.held(item)
-        if row is not None:
-            self._give_back(row, 0.0, row.error, max(0, row.deliveries - 1))
-        return row is not None
 
     def extend(self, item: Taken, lease: float) -> bool:
         """Let the lease end ``lease`` seconds from now."""

@@ -125,6 +125,18 @@ class RedisServer:
         except Exception as error:
             raise self._translated(error) from error
 
+    def get(self, key: str) -> bytes | None:
+        """The value of a key, None if there is none.
+
+        Raises:
+            StoreUnavailableError: the server is away.
+        """
+        try:
+            found: bytes | None = self.client().get(key)
+        except Exception as error:
+            raise self._translated(error) from error
+        return found
+
     def run_many(self, steps: Sequence[Step]) -> list[Any]:
         """Run scripts in order, in one exchange where the server is not a cluster.
 

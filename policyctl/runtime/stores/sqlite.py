@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 from policyctl.runtime.stores.errors import StoreDamagedError, StoreFullError
 from policyctl.runtime.stores.filelock import FileLock
+from policyctl.runtime.stores.forkgate import GATE
 
 R = TypeVar("R")
 Connection = sqlite3.Connection
@@ -103,7 +104,7 @@ class Database:
 
     def _run(self, work: Work[R], begin: str) -> R:
         while True:
-            with self._borrowed() as (connection, inode), _translated():
+            with GATE, self._borrowed() as (connection, inode), _translated():
                 connection.execute(begin)
                 try:
                     result = work(connection)
@@ -196,7 +197,7 @@ class Database:
 
     def reclaim(self) -> None:
         """Give free pages back to the file system, a bounded number in one step."""
-        with self._borrowed() as (connection, _), _translated():
+        with GATE, self._borrowed() as (connection, _), _translated():
             (free,) = connection.execute("PRAGMA freelist_count").fetchone()
             if free > VACUUM_PAGES:
                 # execute() would stop after the first page.
@@ -220,7 +221,8 @@ class Database:
 
     def empty_log(self) -> None:
         """Carry the log over into the file and cut it, as far as that is possible."""
-        with contextlib.suppress(sqlite3.Error), self._borrowed() as (connection, _):
+        error = contextlib.suppress(sqlite3.Error)
+        with GATE, error, self._borrowed() as (connection, _):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def disk_bytes(self) -> int:
@@ -234,10 +236,11 @@ class Database:
         if os.getpid() != self._process:
             self.after_fork()
             return
-        with self._mutex:
-            idle, self._idle = self._idle, []
-        for connection, _ in idle:
-            connection.close()
+        with GATE:
+            with self._mutex:
+                idle, self._idle = self._idle, []
+            for connection, _ in idle:
+                connection.close()
 
 
 def free_bytes(path: Path) -> int:
