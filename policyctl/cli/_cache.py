@@ -24,6 +24,9 @@ VARIABLE = "POLICYCTL_NO_CACHE"
 MOST_ENTRIES = 50
 """Entries that a folder keeps; the oldest go first."""
 
+MOST_PATHS = 200_000
+"""Files and folders that an entry may depend on."""
+
 _MAGIC = "policyctl run 1"
 _GRAIN = 2_000_000_000
 _NEVER = ("-", "--fix", "--no-cache", "--help", "-h")
@@ -130,12 +133,14 @@ class Dependencies:
                     for entry in entries:
                         if _is_ignored(entry.name):
                             continue
-                        if entry.is_dir():
+                        if entry.is_dir(follow_symlinks=False):
                             todo.append(entry.path)
                         else:
                             self._data.setdefault(entry.path, None)
             except OSError:
                 continue
+            if len(self._data) > MOST_PATHS:
+                return
 
     def paths(self, found: Iterable[str | os.PathLike[str]]) -> None:
         """Files and folders whose content was not kept."""
@@ -147,8 +152,13 @@ class Dependencies:
         return self._data.keys()
 
     def fields(self) -> list[str] | None:
-        """Path, status and digest of each; None where one changed during the run."""
+        """Path, status and digest of each.
+
+        None where one changed during the run, and where there are too many.
+        """
         fields: list[str] = []
+        if len(self._data) > MOST_PATHS:
+            return None
         for path, data in self._data.items():
             status, newest = _status(path)
             if newest >= self.began and data is None:

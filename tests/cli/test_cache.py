@@ -335,6 +335,25 @@ def test_python_sources_that_were_looked_up_count(
     assert len(works) == 3
 
 
+def test_links_in_a_tree_are_not_followed(tmp_path: Path) -> None:
+    """A link that leads back up does not make the walk endless."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "up").symlink_to(tmp_path / "a")
+    found = _cache.Dependencies()
+    found.tree(tmp_path / "a")
+    names = [os.path.relpath(path, tmp_path) for path in found.known()]
+    assert sorted(names) == ["a", "a/b", "a/b/up"]
+
+
+def test_too_many_files_are_not_kept(
+    project: Path, go: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that depends on more than an entry can hold is worked on each time."""
+    monkeypatch.setattr(_cache, "MOST_PATHS", 3)
+    assert go("validate") == go("validate")
+    assert entries(project) == []
+
+
 def test_run_is_used(run_cli: Callable[..., Any]) -> None:
     """The entry point of the command is the one that asks the cache."""
     assert run(["validate", "--help"]) == 0
