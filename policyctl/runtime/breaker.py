@@ -47,6 +47,9 @@ class Breaker:
         until: the instant at which the break ends.
         reopenings: failed half-open episodes since the breaker was last closed.
         rejected: attempts refused so far.
+        rejects: whether every attempt before ``until`` is refused for sure; wrappers
+            read it without the lock, since an answer that was right a moment ago will
+            do.
         window: what it remembers of completed attempts, None where nothing asks.
     """
 
@@ -68,6 +71,7 @@ class Breaker:
         "failures",
         "lock",
         "rejected",
+        "rejects",
         "reopenings",
         "settings",
         "until",
@@ -104,6 +108,7 @@ class Breaker:
         self._notify = notify
         self._random = random
         self._refusing = settings.mode != "observe"
+        self.rejects = False
 
     # -- attaching -------------------------------------------------------------
 
@@ -182,6 +187,7 @@ class Breaker:
             window = self.window
             if window is not None:
                 window.expire(now)
+                window.expect_judgement(self.settings.minimum_calls)
             numbers: dict[str, object] = {
                 "state": self._shown(),
                 "failures": self.failures,
@@ -230,17 +236,6 @@ class Breaker:
         if self._pending:
             self._emit()
         return verdict
-
-    def refuses(self) -> bool:
-        """Whether an attempt during the break is refused for sure; it is counted then.
-
-        Reads without the lock what one thread may just be changing: an answer of True
-        is as good as one given a moment earlier.
-        """
-        if self._state == OPEN and self._refusing and self._manual is None:
-            self.rejected += 1
-            return True
-        return False
 
     def _admit(self, now: float, permit: int) -> int:
         if self._manual is not None:
@@ -388,6 +383,7 @@ class Breaker:
         reads.
         """
         unusual = self._is_unusual()
+        self.rejects = self._state == OPEN and self._refusing and self._manual is None
         if unusual == self._unusual and not renew:
             return
         change = (unusual - self._unusual) * UNUSUAL

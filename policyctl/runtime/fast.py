@@ -36,7 +36,8 @@ def refuse(policy: Policy, now: float | None) -> None:
     if breaker is None or policy.answers is not None or EVENTS.listeners:
         return
     wait = breaker.until - (CLOCK.now() if now is None else now)
-    if wait > 0.0 and not policy.asleep and breaker.refuses():
+    if wait > 0.0 and breaker.rejects and not policy.asleep:
+        breaker.rejected += 1
         if policy.meter is not None:
             policy.meter.refuse()
         raise CircuitOpenError(policy.service, policy.operation, wait)

@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -54,6 +54,7 @@ def test_count_window(
     _compare(settings.Window(calls=size), minimum, steps, asynchronous)
 
 
+@example([("slow", 0.0), ("slow", 0.0), ("ok", 0.0), ("ok", 0.0)], 4, False)
 @given(STEPS, st.integers(1, 8), st.booleans())
 @hypothesis_settings(max_examples=80, deadline=None)
 def test_time_window(
