@@ -76,7 +76,7 @@ def run(request: Request, *, dry: bool) -> Outcome:
     session = _session.load(
         loaded, request.paths, environment=request.environment, whole=True
     )
-    options = _options(request, loaded, session)
+    options = options_of(request, loaded, session)
     folder = options.output.as_posix()
     stopped = Outcome(
         folder,
@@ -125,7 +125,7 @@ def _stopped(
     return replace(outcome, findings=errors, sources=session.sources(errors))
 
 
-def _options(
+def options_of(
     request: Request, loaded: Config, session: _session.Session
 ) -> GenerateOptions:
     """The generator's options from the command line and the configuration."""

@@ -48,6 +48,14 @@ def command(
         str | None,
         typer.Option(metavar="NAME", help="Apply the overlay of this environment."),
     ] = None,
+    print_context: Annotated[
+        str | None,
+        typer.Option(
+            "--print-context",
+            metavar="SERVICE",
+            help="Print as JSON what the templates get for a service; write nothing.",
+        ),
+    ] = None,
     no_cache: Annotated[
         bool,
         typer.Option(
@@ -69,6 +77,10 @@ def command(
         package=package,
         environment=environment,
     )
+    if print_context is not None:
+        from policyctl.cli import _context
+
+        return _context.print_context(console(), request, print_context)
     dry = check or diff
     with Progress(console(), "generating"):
         outcome = _generation.run(request, dry=dry)

@@ -12,6 +12,7 @@ from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate import render
 from policyctl.generate.bundle import bundled_runtime
 from policyctl.generate.clients.plan import Clients, plan_clients
+from policyctl.generate.contexts import PackageContext
 from policyctl.generate.digest import (
     content_digest,
     plain_service,
@@ -70,7 +71,7 @@ def build(project: Project, options: GenerateOptions) -> Built:
         return Built({}, (_option("GN008", "no-services", message, options),))
     lock, findings = _kept(services, options)
     findings += check_names(services)
-    clients = _clients(services, options)
+    clients = read_clients(services, options)
     for service in services:
         findings += clients[service.name].findings
         findings += check_edges(service)
@@ -86,7 +87,7 @@ def build(project: Project, options: GenerateOptions) -> Built:
         return Built({}, (error.finding,))
 
 
-def _clients(
+def read_clients(
     services: Iterable[Service], options: GenerateOptions
 ) -> dict[str, Clients]:
     """The typed clients of each service; code is read anew in every run."""
@@ -155,7 +156,7 @@ def _tree(
     files: dict[str, bytes] = {}
     for service in services:
         own = clients[service.name]
-        entry = _locked(service, own, options)
+        entry = locked_service(service, own, options)
         header = Header(entry.source, entry.digest)
         locked[service.name] = entry
         context = module_context(service, header, options, own)
@@ -168,9 +169,10 @@ def _tree(
     return {PurePosixPath(name): files[name] for name in sorted(files)}
 
 
-def _locked(
+def locked_service(
     service: Service, clients: Clients, options: GenerateOptions
 ) -> LockedService:
+    """What the lock file keeps of a service: its values, and what its target is."""
     policy = plain_service(service)
     if clients.classes:
         policy = {**policy, "clients": clients.digests()}
@@ -181,13 +183,25 @@ def _locked(
     )
 
 
+def package_contexts(
+    policies: Mapping[str, Mapping[str, Any]], options: GenerateOptions
+) -> tuple[PackageContext, PackageContext]:
+    """The contexts of ``__init__.py`` and ``registry.py``.
+
+    ``policies`` are plain resolved values by service, as in the lock file.
+    """
+    names = {name: policy_names(policy) for name, policy in policies.items()}
+    header = Header(EVERY_SOURCE, policy_digest(names, options.plain()))
+    return (
+        package_context(policies, header, options, is_registry=False),
+        package_context(policies, header, options, is_registry=True),
+    )
+
+
 def _package_files(
     policies: Mapping[str, Mapping[str, Any]], options: GenerateOptions
 ) -> Iterator[tuple[str, bytes]]:
-    names = {name: policy_names(policy) for name, policy in policies.items()}
-    header = Header(EVERY_SOURCE, policy_digest(names, options.plain()))
-    package = package_context(policies, header, options, is_registry=False)
-    registry = package_context(policies, header, options, is_registry=True)
+    package, registry = package_contexts(policies, options)
     folder = options.templates
     text = render.render_package(package, folder)
     yield "__init__.py", _encode(text, options, "package.py.jinja")

@@ -18,6 +18,11 @@ from policyctl.generate.header import Header
 FOLDER = "_runtime"
 """The folder of the copy inside the generated package."""
 
+_CHECKERS = (
+    "mypy: ignore-errors",
+    "pyright: basic, reportMissingImports=false, reportMissingModuleSource=false",
+    "pyright: reportAttributeAccessIssue=false",
+)
 _IMPORT = re.compile(
     r"^(?P<margin> *)from policyctl\.(?P<module>[\w.]+) import ", re.MULTILINE
 )
@@ -31,7 +36,9 @@ def bundled_runtime() -> dict[str, bytes]:
     for path, text in sorted(_sources().items()):
         source = f"policyctl/{path}"
         header = Header(source, content_digest(text.encode("utf-8")))
-        comment = "".join(f"# {line}\n" for line in header.lines())
+        # Checked where it comes from; optional packages may not be installed here.
+        lines = (*header.lines(), *_CHECKERS)
+        comment = "".join(f"# {line}\n" for line in lines)
         name = f"{FOLDER}/{_inside(path)}"
         found[name] = (comment + _relative(path, text)).encode("utf-8")
     return found
