@@ -19,7 +19,11 @@ from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.gate import UNUSUAL
 from policyctl.runtime.shared.breaker_script import PEEK, SYNC
 from policyctl.runtime.shared.link import PATIENCE, TICK, link_to
-from policyctl.runtime.shared.tally import make_tallied
+from policyctl.runtime.shared.tally import (
+    TalliedCountWindow,
+    TalliedTimeWindow,
+    make_tallied,
+)
 from policyctl.runtime.shared.waiting import ABANDONED, ANSWERED, PENDING, Question
 from policyctl.runtime.window import BUCKETS
 
@@ -119,6 +123,17 @@ class SharedBreaker(Breaker):
         if not self._joined:
             self._link.push(self)
         return super().state(now)
+
+    def make_window(self) -> TalliedCountWindow | TalliedTimeWindow:
+        """A new window as the settings want it, with what is still to be told."""
+        window = make_tallied(self.settings.window)
+        window.untold = self._tally.tell()
+        self._tally = window
+        return window
+
+    def settings_changed(self) -> None:
+        """Send the new settings along from now on."""
+        self._config = json.dumps(_config(self.settings))
 
     # -- asking for a permit ---------------------------------------------------------
 
