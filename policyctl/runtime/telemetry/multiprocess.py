@@ -10,8 +10,6 @@ from __future__ import annotations
 import atexit
 import os
 
-from prometheus_client import values as _values
-
 from policyctl.runtime.telemetry import names
 from policyctl.runtime.telemetry.beat import BEAT
 from policyctl.runtime.telemetry.families import collect
@@ -38,6 +36,9 @@ class Files:
     """The values of this process in the files of prometheus_client."""
 
     def __init__(self) -> None:
+        from prometheus_client.values import ValueClass
+
+        self._make: Any = ValueClass
         self._values: dict[tuple[str, tuple[str, ...]], tuple[Any, float]] = {}
 
     def write(self) -> None:
@@ -56,7 +57,7 @@ class Files:
         found = self._values.get((name, values))
         if found is None:
             family = metric.name.removesuffix("_total")
-            made: Any = _values.ValueClass(
+            made = self._make(
                 metric.kind,
                 family,
                 name,

@@ -7,13 +7,6 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-)
-from prometheus_client.registry import REGISTRY, CollectorRegistry
-
 from policyctl.runtime.telemetry import names
 from policyctl.runtime.telemetry.families import Families, collect
 from policyctl.runtime.telemetry.meter import BUCKETS
@@ -22,9 +15,15 @@ from policyctl.runtime.telemetry.trouble import report
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
-    from prometheus_client.metrics_core import Metric
+    from prometheus_client.metrics_core import (
+        CounterMetricFamily,
+        GaugeMetricFamily,
+        HistogramMetricFamily,
+        Metric,
+    )
+    from prometheus_client.registry import CollectorRegistry
 
     Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 
@@ -46,39 +45,50 @@ class Collector:
         found = collect()
         for metric in names.METRICS:
             family = _family(metric)
-            if isinstance(family, HistogramMetricFamily):
-                _add_histograms(family, found)
-            else:
-                for labels, value in found.values[metric.name].items():
-                    family.add_metric(labels, value)
+            _fill(family, metric, found)
             if family.samples:
                 yield family
 
 
-def register(registry: CollectorRegistry = REGISTRY) -> None:
+def register(registry: CollectorRegistry | None = None) -> None:
     """Show our metrics in ``registry``; once is enough, more change nothing.
 
     The first guarded call of a service with metrics does that for the default registry.
 
+    Args:
+        registry: where to; the default registry unless given.
+
     Raises:
+        ImportError: prometheus_client is not installed.
         ValueError: something else in ``registry`` has one of our names.
     """
-    if not is_registered(registry):
-        registry.register(Collector())
+    found = _default(registry)
+    if _collectors(found):
+        return
+    try:
+        found.register(Collector())
+    except ValueError:
+        if not _collectors(found):  # else another thread was faster
+            raise
 
 
-def unregister(registry: CollectorRegistry = REGISTRY) -> None:
+def unregister(registry: CollectorRegistry | None = None) -> None:
     """Take our metrics out of ``registry`` again."""
-    for collector in _collectors(registry):
-        registry.unregister(collector)  # type: ignore[arg-type]
+    found = _default(registry)
+    for collector in _collectors(found):
+        found.unregister(collector)
 
 
-def is_registered(registry: CollectorRegistry = REGISTRY) -> bool:
-    """Whether ``registry`` shows our metrics, were it by an earlier load of this module."""
-    return bool(_collectors(registry))
+def _default(registry: CollectorRegistry | None) -> CollectorRegistry:
+    if registry is not None:
+        return registry
+    from prometheus_client.registry import REGISTRY
+
+    return REGISTRY
 
 
-def _collectors(registry: CollectorRegistry) -> list[object]:
+def _collectors(registry: CollectorRegistry) -> list[Any]:
+    """Our collectors there, those of an earlier load of this module included."""
     known = list(registry._collector_to_names)
     return [found for found in known if getattr(found, "mark", None) == _MARK]
 
@@ -92,14 +102,22 @@ def start() -> None:
 
 
 def _family(metric: names.Metric) -> Family:
-    if metric.kind == "histogram":
-        return HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
-    if metric.kind == "counter":
-        return CounterMetricFamily(metric.name, metric.help, labels=metric.labels)
-    return GaugeMetricFamily(metric.name, metric.help, labels=metric.labels)
+    from prometheus_client import metrics_core
+
+    kinds = {
+        "counter": metrics_core.CounterMetricFamily,
+        "gauge": metrics_core.GaugeMetricFamily,
+        "histogram": metrics_core.HistogramMetricFamily,
+    }
+    made: Family = kinds[metric.kind](metric.name, metric.help, labels=metric.labels)
+    return made
 
 
-def _add_histograms(family: HistogramMetricFamily, found: Families) -> None:
+def _fill(family: Any, metric: names.Metric, found: Families) -> None:
+    if metric.kind != "histogram":
+        for labels, value in found.values[metric.name].items():
+            family.add_metric(labels, value)
+        return
     for labels, (buckets, seconds) in found.histograms.items():
         counts = zip(BUCKETS, accumulate(buckets), strict=True)
         family.add_metric(labels, list(counts), seconds)

@@ -16,22 +16,23 @@ def start(service: str, sinks: Sinks) -> None:
     if sinks.metrics is not None:
         _start_metrics(service)
     if sinks.heartbeat is not None:
+        SWITCH.beats[service] = time.time()
         name = f"the heartbeat of {service}"
         BEAT.every(name, sinks.heartbeat, lambda: beat(service, sinks))
 
 
 def _start_metrics(service: str) -> None:
+    from policyctl.runtime.telemetry import multiprocess, prometheus
+
     try:
-        from policyctl.runtime.telemetry import multiprocess, prometheus
+        if multiprocess.is_on():
+            multiprocess.start()
+        else:
+            prometheus.start()
     except ImportError as error:
         if (error.name or "").partition(".")[0] != "prometheus_client":
             raise
         report(f"{service} shows no metrics: {_INSTALL}", level="warning")
-        return
-    if multiprocess.is_on():
-        multiprocess.start()
-    else:
-        prometheus.start()
 
 
 def beat(service: str, sinks: Sinks) -> None:
