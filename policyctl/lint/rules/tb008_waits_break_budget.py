@@ -82,22 +82,37 @@ class WaitsBreakBudget(Rule):
             if broken is None:
                 return
             message = broken
+        at, room = _longest(policy, acquire), _fitting(policy, attempt)
+        help = "no wait fits: shorten attempt_timeout, or raise the budget"
+        if room >= 0.001:
+            help = f"keep the waits to {show.floor_duration(min(wait, room))} in all"
         yield self.finding(
             site.place,
-            _longest(policy, acquire),
+            at,
             message,
-            help=f"keep the waits to {show.duration(min(wait, 0.1 * attempt))} in all "
-            "(a tenth of attempt_timeout)",
-            fix=_fix(site, _longest(policy, acquire), min(wait, 0.1 * attempt)),
+            help=help,
+            fix=_fix(site, at, room - (wait - _waits(policy, acquire)[at])),
             also=_places(policy),
         )
 
 
 def _fix(site: Site, at: str, wait: float) -> Fix | None:
     """Bound the one wait of the policy itself; a pool's wait is a fact."""
-    if at == "attempt_timeout":
+    if at == "attempt_timeout" or wait < 0.001:
         return None
     return mend.set_value(site.place, at, show.floor_duration(wait), safe=False)
+
+
+def _fitting(policy: Operation, attempt: float) -> float:
+    """The longest wait before each attempt: a tenth of it, or what the budget leaves."""
+    retry, budget = policy.retry, policy.budget
+    total = None if budget is None else budget.total
+    attempts = 1 if retry is None else retry.max_attempts
+    if total is None or attempts is None:
+        return 0.1 * attempt
+    backoff = 0.0 if retry is None else longest_waits(retry.backoff, attempts - 1)
+    left = (total - attempts * attempt - backoff) / attempts
+    return min(0.1 * attempt, left) if left >= 0 else 0.1 * attempt
 
 
 def _acquire(site: Site, context: Context) -> float:
@@ -120,20 +135,25 @@ def _breaks(policy: Operation, attempt: float, wait: float) -> str | None:
     if over(without, total) or not over(longest, total):
         return None
     return (
-        f"{show.count(attempts, 'attempt')} take {show.duration(without)} of "
-        f"{show.duration(total)}, but {show.duration(longest)} with waits of "
+        f"{show.count(attempts, 'attempt')} without waits: {show.duration(without)} of "
+        f"{show.duration(total)}, but {show.duration(longest)} with waits of up to "
         f"{show.duration(wait)} each"
     )
 
 
 def _longest(policy: Operation, acquire: float) -> str:
     """The key of the longest wait."""
-    waits = {
+    waits = _waits(policy, acquire)
+    return max(waits, key=lambda key: waits[key])
+
+
+def _waits(policy: Operation, acquire: float) -> dict[str, float]:
+    """What an attempt may wait for, by the key that bounds it."""
+    return {
         "bulkhead.max_wait": policy.bulkhead.max_wait if policy.bulkhead else 0.0,
         "rate_limit.max_wait": policy.rate_limit.max_wait if policy.rate_limit else 0.0,
         "attempt_timeout": acquire,
     }
-    return max(waits, key=lambda key: waits[key])
 
 
 def _places(policy: Operation) -> list[At]:

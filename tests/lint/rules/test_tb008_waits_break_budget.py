@@ -27,7 +27,7 @@ def test_message_and_place() -> None:
     )
     (found,) = lint_yaml(text, "TB008")
     assert found.message == "each attempt may wait 2s before its 500ms begin"
-    assert found.help == "keep the waits to 50ms in all (a tenth of attempt_timeout)"
+    assert found.help == "keep the waits to 50ms in all"
     assert (found.span.line, found.span.column) == (10, 45)
 
 
@@ -54,7 +54,7 @@ def test_sum_of_all_waits() -> None:
     )
     (found,) = lint_yaml(text, "TB008")
     assert found.message == (
-        "2 attempts take 2.1s of 3s, but 3.9s with waits of 900ms each"
+        "2 attempts without waits: 2.1s of 3s, but 3.9s with waits of up to 900ms each"
     )
     assert found.policy_path.endswith("bulkhead.max_wait")
 
@@ -79,3 +79,22 @@ def test_wait_of_a_preset_is_shown_there() -> None:
     text = operation_yaml(f"{HEAD}attempt_timeout: 1s", service="extends: [patient]")
     (found,) = lint_yaml(text, "TB008", files={"patient.yaml": preset})
     assert str(found.related[0].span) == "patient.yaml:4:43"
+
+
+@pytest.mark.parametrize(
+    ("budget", "help"),
+    [
+        ("2100ms", "no wait fits: shorten attempt_timeout, or raise the budget"),
+        ("2150ms", "keep the waits to 25ms in all"),
+        ("3s", "keep the waits to 100ms in all"),
+    ],
+)
+def test_advice_fits_the_budget(budget: str, help: str) -> None:
+    """Two attempts leave (D - 2.1 s) / 2 for each wait, a tenth of 1 s at most."""
+    text = operation_yaml(
+        f"{HEAD}attempt_timeout: 1s\nbudget: {budget}\nretry: {{max_attempts: 2}}\n"
+        "bulkhead: {max_concurrent: 2, max_wait: 500ms}"
+    )
+    (found,) = lint_yaml(text, "TB008")
+    assert found.help == help
+    assert (found.fix is None) == help.startswith("no wait")
