@@ -37,7 +37,7 @@ def test_three_crashes_and_then_a_dead_letter(tmp_path: Path) -> None:
     with FakeClock() as clock:
         poison = opened(path).put({"poison": True}).id
         opened(path).put_many([{"poison": False}] * 4)
-        ends = []
+        ends: list[int] = []
         while len(ends) < 10:
             child = os.fork()
             if child == 0:  # pragma: no cover - ends by _exit
