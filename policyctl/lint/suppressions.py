@@ -120,6 +120,8 @@ def _entry(ignore: Ignore, service: Service) -> Suppression:
 
 def comments(document: Document, service: str) -> Iterator[Suppression]:
     """The suppressions among a document's comments."""
+    if "policyctl" not in document.source.text:
+        return
     for comment in document.comments:
         mark = _MARK.match(comment.text)
         if mark is not None:

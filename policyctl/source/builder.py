@@ -15,6 +15,7 @@ import yaml
 from policyctl.diagnostics import Diagnostic
 from policyctl.source import problems, quotes
 from policyctl.source.anchors import Anchors, skip_properties
+from policyctl.source.decode import OFFSETS
 from policyctl.source.events import AliasEvent, Event, ScalarEvent, StartEvent
 from policyctl.source.limits import Limits
 from policyctl.source.merge import merge
@@ -31,6 +32,7 @@ from policyctl.source.problems import StopReading
 from policyctl.source.scalars import Scalar, resolve
 from policyctl.source.tags import check_container_tag, tagged_value
 
+_SHARED = len(OFFSETS)
 _STYLES = {"'": "single", '"': "double", "|": "literal", ">": "folded"}
 
 
@@ -81,7 +83,11 @@ class Builder:
         self._count += 1
         text = event.value
         start = event.start_mark.index
-        self._end = end = event.end_mark.index
+        end = event.end_mark.index
+        if end < _SHARED:
+            start = OFFSETS[start]
+            end = OFFSETS[end]
+        self._end = end
         value: Scalar = text
         style = "plain"
         if event.style:

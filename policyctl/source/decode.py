@@ -20,6 +20,8 @@ _BREAK_NAMES = {
     "\u2028": "line separator (U+2028)",
     "\u2029": "paragraph separator (U+2029)",
 }
+OFFSETS = tuple(range(16_384))
+"""Offsets that all files share: each would be an object of its own otherwise."""
 _UTF8_HELP = "save the file as UTF-8"
 
 
@@ -58,7 +60,11 @@ def line_starts(text: str) -> list[int]:
 def _plain_line_starts(text: str) -> list[int]:
     """The same, faster, for text where ``splitlines`` knows no other line break."""
     lines = text.splitlines(True)
-    starts = list(accumulate(map(len, lines), initial=0))
+    offsets = accumulate(map(len, lines), initial=0)
+    if len(text) < len(OFFSETS):
+        starts = list(map(OFFSETS.__getitem__, offsets))
+    else:
+        starts = list(offsets)
     if lines and lines[-1][-1] not in "\r\n":
         starts.pop()
     return starts
