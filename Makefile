@@ -9,10 +9,10 @@ BENCH_STAMP := $(VENV)/.installed-bench
 CODE := policyctl tests examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit generated format bench docs dist clean
+.PHONY: help setup demo test lint types unit generated format bench trial-sdks docs dist clean
 
 help: ## List the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
 	  while IFS='|' read -r target text; do printf '%-18s %s\n' "$$target" "$$text"; done
 
 setup: $(STAMP) ## Create .venv with everything that the other targets need
@@ -63,6 +63,9 @@ bench: $(BENCH_STAMP) ## Measure speed against other libraries, on this machine
 $(BENCH_STAMP): $(STAMP) benchmarks/requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
 	@touch $@
+
+trial-sdks: $(STAMP) ## Generate clients of real libraries and ask mypy and pyright
+	$(BIN)/python -m benchmarks.sdks.run
 
 docs: $(STAMP) ## Write the pages that come from the code, and the schemas to build/docs
 	$(BIN)/python -m docs.rule_pages
