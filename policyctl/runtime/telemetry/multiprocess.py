@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+from _thread import allocate_lock
 
 from policyctl.runtime.telemetry import names
 from policyctl.runtime.telemetry.beat import BEAT
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from policyctl.runtime.telemetry.families import Families
 
+_writing = allocate_lock()
 INTERVAL = 5.0
 """Seconds between two writes."""
 
@@ -43,9 +45,10 @@ class Files:
 
     def write(self) -> None:
         """Bring the files up to date."""
-        for metric, name, labels, values, number in _numbers(collect()):
-            value, before = self._value(metric, name, labels, values)
-            value.set(before + number)
+        with _writing:
+            for metric, name, labels, values, number in _numbers(collect()):
+                value, before = self._value(metric, name, labels, values)
+                value.set(before + number)
 
     def _value(
         self,
@@ -97,10 +100,17 @@ def write_last() -> None:
 def _after_fork_in_child() -> None:
     global _files
     _files = None
+    _writing.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+    # Not while a value is being written: the child would inherit the lock that
+    # prometheus_client holds then.
+    os.register_at_fork(
+        before=_writing.acquire,
+        after_in_parent=_writing.release,
+        after_in_child=_after_fork_in_child,
+    )
 
 
 def _numbers(
