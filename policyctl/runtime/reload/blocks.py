@@ -24,8 +24,12 @@ BLOCKS: dict[str, type[Settings]] = {
     "idempotency": s.Idempotency,
 }
 """Blocks of an operation whose fields the runtime names as the language does."""
-PLAIN = ("kind", "idempotent", "transport")
-"""Settings of an operation that are no blocks."""
+PLAIN: dict[str, tuple[object, ...]] = {
+    "kind": ("unary", "stream"),
+    "idempotent": (True, False),
+    "transport": ("http", "grpc", "sql", "redis", "local"),
+}
+"""Settings of an operation that are no blocks, and what they may be."""
 _FALLBACKS: dict[str, type[Settings]] = {
     "value": s.FallbackValue,
     "call": s.FallbackCall,
@@ -52,8 +56,14 @@ def operation_blocks(
     values: Mapping[str, Any], at: str, reasons: list[str]
 ) -> dict[str, Any]:
     """The arguments of ``Policy`` for an operation; what is wrong goes to ``reasons``."""
-    found: dict[str, Any] = {name: values[name] for name in PLAIN if name in values}
-    found.setdefault("kind", "unary")
+    found: dict[str, Any] = {"kind": "unary"}
+    for name, words in PLAIN.items():
+        value = values.get(name)
+        if value is None:
+            continue
+        found[name] = value
+        if not any(value is word or value == str(word) for word in words):
+            reasons.append(f"{at}.{name}: {json.dumps(value)} is not possible here")
     for name, cls in BLOCKS.items():
         if values.get(name) is not None:
             made = _checked(cls, values[name], name, at, reasons)
