@@ -14,7 +14,7 @@ import typer
 from policyctl.cli import __path__ as _folders
 from policyctl.cli._errors import UsageError
 
-NOT_BUILT = ("drill", "export", "import", "queue", "top")
+NOT_BUILT = ("drill", "export", "import", "top")
 """Commands of the design that a later version brings."""
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}

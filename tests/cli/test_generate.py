@@ -172,11 +172,12 @@ def test_lint_does_not_block(run_cli: Run, write: Write, texts: Any) -> None:
     assert run_cli("generate").code == 0
 
 
-QUEUE = """\
+WAITING = """\
 version: 1
 service: worker
+redis: {url_env: REDIS_URL}
 queues:
-  jobs: {store: sqlite, path: var/jobs.db, max_size: 100}
+  jobs: {store: redis, key: jobs, max_size: 100}
 """
 
 
@@ -185,11 +186,11 @@ def test_what_cannot_be_generated_yet_is_refused(
 ) -> None:
     """A pattern to come stops generation at its place; generate-exclude passes it over."""
     write("policies/quotes.yaml", texts.clean)
-    write("policies/next/worker.yaml", QUEUE)
+    write("policies/next/worker.yaml", WAITING)
     outcome = run_cli("generate")
     assert outcome.code == 1
     assert "error[GN003]" in outcome.err
-    assert "--> policies/next/worker.yaml:4:3" in outcome.err
+    assert "--> policies/next/worker.yaml:5:10" in outcome.err
     write("policyctl.toml", 'generate-exclude = ["policies/next"]\n')
     assert run_cli("validate").code == 0
     assert run_cli("generate").code == 0

@@ -86,7 +86,8 @@ def test_imports_run_backwards(path: Path) -> None:
         name.split(".")[1] for name in imported(path) if name.startswith("policyctl.")
     }
     if part == "cli":
-        assert "runtime" not in own
+        # What looks after queues uses what keeps them.
+        assert "runtime" not in own or path.stem in ("queue", "_queues")
         return
     assert part in EARLIER, f"say in EARLIER what {part} may import"
     assert own - {part} <= EARLIER[part]

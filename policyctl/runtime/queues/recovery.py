@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from pathlib import Path
 from typing import Any
 
-from policyctl.runtime.queues.tables import make_queue, queue_names, statements
+from policyctl.runtime.queues.tables import make_queue, statements
 from policyctl.runtime.stores.damage import (
     last_number,
     move_aside,
@@ -163,14 +162,3 @@ def _insert(
     if rows:
         marks = ", ".join("?" * len(rows[0]))
         connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
-
-
-def queues_of(path: Path) -> list[str]:
-    """The names of the queues of a file, without changing it."""
-    from policyctl.runtime.stores.sqlite import connect
-
-    connection = connect(f"file:{path}?mode=ro", uri=True)
-    try:
-        return queue_names(connection)
-    finally:
-        connection.close()

@@ -50,6 +50,7 @@ class SqliteStore:
         names: service and queue, for errors; the queue's is its name in the file.
         settings: the queue's limits.
         recovered: called with what became of a damaged file.
+        repairs: whether a damaged file is replaced; else it is an error.
         max_pages: the most pages of the file, for tests of full disks.
     """
 
@@ -60,12 +61,14 @@ class SqliteStore:
         settings: QueueSettings,
         recovered: Callable[[dict[str, object]], None],
         *,
+        repairs: bool = True,
         max_pages: int | None = None,
     ) -> None:
         self.settings = settings
         self._names = names
         self._database = Database(path, SCHEMA, max_pages=max_pages)
         self._recovered = recovered
+        self._repairs = repairs
         self._removals = 0
         self._cap: int | None = None
 
@@ -107,6 +110,8 @@ class SqliteStore:
             try:
                 return run()
             except StoreDamagedError as error:
+                if not self._repairs:
+                    raise
                 self._recover(error)
                 return run()
         except (sqlite3.Error, StoreDamagedError, OSError) as error:

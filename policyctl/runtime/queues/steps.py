@@ -125,7 +125,10 @@ class Steps:
             totals.warned = int(above)
             change.level = above
         change.size = totals.size
-        self.run(self.sql.save, totals.values())
+        limits = self.settings
+        # Kept beside the items for programs that know the file alone.
+        known = (limits.max_size, limits.max_bytes, limits.warn_at)
+        self.run(self.sql.save, (*totals.values(), *known))
 
     # -- put -------------------------------------------------------------------------
 

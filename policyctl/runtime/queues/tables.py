@@ -30,7 +30,10 @@ CREATE TABLE IF NOT EXISTS queues (
   acked INTEGER NOT NULL DEFAULT 0,
   dropped INTEGER NOT NULL DEFAULT 0,
   dead_lettered INTEGER NOT NULL DEFAULT 0,
-  clock REAL NOT NULL DEFAULT 0
+  clock REAL NOT NULL DEFAULT 0,
+  max_size INTEGER,
+  max_bytes INTEGER,
+  warn_at REAL
 )
 """
 
@@ -86,12 +89,6 @@ def make_queue(connection: sqlite3.Connection, name: str) -> int:
     return number
 
 
-def queue_names(connection: sqlite3.Connection) -> list[str]:
-    """The names of all queues of the file, sorted."""
-    rows = connection.execute("SELECT name FROM queues ORDER BY name").fetchall()
-    return [row[0] for row in rows]
-
-
 class Statements:
     """The statements of one queue, with its number in the names of the tables."""
 
@@ -105,7 +102,8 @@ class Statements:
         )
         self.save = (
             "UPDATE queues SET next = ?, size = ?, bytes = ?, dead = ?, warned = ?, "
-            "put = ?, acked = ?, dropped = ?, dead_lettered = ?, clock = ? "
+            "put = ?, acked = ?, dropped = ?, dead_lettered = ?, clock = ?, "
+            "max_size = ?, max_bytes = ?, warn_at = ? "
             f"WHERE id = {q}"
         )
         self.insert = (

@@ -1,0 +1,133 @@
+"""What ``policyctl queue`` works on, and its tables."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from policyctl.cli._errors import CommandError, UsageError
+from policyctl.runtime.queues.admin import open_file
+from policyctl.runtime.queues.records import Dead, Taken
+from policyctl.runtime.queues.sqlite_store import SqliteStore
+from policyctl.runtime.stores.errors import StoreUnavailableError
+
+R = TypeVar("R")
+
+WIDEST = 60
+"""Characters of a payload that a table shows."""
+
+
+def open_queues(target: str, name: str | None) -> dict[str, SqliteStore]:
+    """The queues of a file by name, or the one that is asked for.
+
+    Raises:
+        CommandError: there is no such file or queue, or it cannot be read.
+    """
+    if "://" in target:
+        raise UsageError(
+            f"{_without_secrets(target)} is an address, and this version knows files alone",
+            "name the file of an sqlite queue, for example var/jobs.db",
+        )
+    found = guarded(lambda: open_file(target))
+    if name is None:
+        return found
+    if name not in found:
+        known = ", ".join(found) or "none"
+        raise CommandError(
+            f"{target} has no queue called {name}", f"its queues: {known}"
+        )
+    return {name: found[name]}
+
+
+def _without_secrets(target: str) -> str:
+    scheme, _, rest = target.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def guarded(run: Callable[[], R]) -> R:
+    """Run something on a store; what the store says is an error of the command."""
+    try:
+        return run()
+    except StoreUnavailableError as error:
+        raise CommandError(
+            f"{error.store}: {error.message}",
+            "name the file of an sqlite queue; a damaged one is replaced when its "
+            "program next starts",
+        ) from error
+
+
+def payload(body: bytes) -> Any:
+    """A payload as JSON data; bytes that are no JSON as base64."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        return {"base64": base64.b64encode(body).decode()}
+
+
+def short(body: bytes) -> str:
+    """The beginning of a payload, on one line."""
+    text = body.decode("utf-8", "backslashreplace")
+    line = "".join(c if c.isprintable() else " " for c in text)
+    return line if len(line) <= WIDEST else line[: WIDEST - 1] + "…"
+
+
+def age(since: float) -> str:
+    """How long ago, in one or two units."""
+    seconds = max(0, int(time.time() - since))
+    parts: list[str] = []
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        if seconds >= size or (unit == "s" and not parts):
+            parts.append(f"{seconds // size}{unit}")
+            seconds %= size
+    return "".join(parts[:2])
+
+
+def item_json(item: Taken) -> dict[str, Any]:
+    """An item as JSON data."""
+    return {
+        "id": item.id,
+        "deliveries": item.deliveries,
+        "put_at": item.put_at,
+        "payload": payload(item.body),
+    }
+
+
+def dead_json(dead: Dead) -> dict[str, Any]:
+    """A dead letter as JSON data."""
+    return {
+        "id": dead.id,
+        "reason": dead.reason,
+        "error": dead.error,
+        "deliveries": dead.deliveries,
+        "put_at": dead.put_at,
+        "died_at": dead.died_at,
+        "history": list(dead.history),
+        "payload": payload(dead.body),
+    }
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Columns under their heads; numbers stand right."""
+    texts = [[*heads], *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[n]) for row in texts) for n in range(len(heads))]
+    numeric = [
+        bool(rows) and all(isinstance(row[n], int) for row in rows)
+        for n in range(len(heads))
+    ]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ).rstrip()
+        for row in texts
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def as_json(queues: Mapping[str, Any]) -> str:
+    """The JSON of every subcommand."""
+    document = {"version": 1, "queues": queues}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

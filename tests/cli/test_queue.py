@@ -1,0 +1,159 @@
+"""``policyctl queue`` on SQLite files: tables, JSON, dry runs, errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policyctl.runtime.queues import DeadLetter, Queue, Redelivery, Sqlite, live
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Iterator[Queue[Any]]:
+    """A queue of at most 3 items: two wait, one is leased, two are dead."""
+    queue: Queue[Any] = Queue(
+        service="tests",
+        queue="jobs",
+        store=Sqlite(path=str(tmp_path / "jobs.db")),
+        max_size=3,
+        max_deliveries=1,
+        overflow="dead_letter",
+        redelivery=Redelivery(initial=0.0, max=0.0),
+        dead_letter=DeadLetter(max_size=10),
+    )
+    queue.put_many([{"n": n} for n in range(3)], ids=["a", "b", "c"])
+    item = queue.take()
+    assert item is not None
+    item.nack(ValueError("line one\nline two"))
+    queue.put_many([{"n": 3}, {"n": 4}], ids=["d", "e"])
+    queue.take()
+    yield queue
+    live.forget("tests.jobs")
+
+
+def found(outcome: Any) -> Any:
+    """The queue's part of the JSON document."""
+    assert (outcome.code, outcome.err) == (0, "")
+    document = json.loads(outcome.out)
+    assert document["version"] == 1
+    return document["queues"]["jobs"]
+
+
+def test_list_and_stats(run_cli: Run, queue: Queue[Any]) -> None:
+    """A table with a line for each queue, and the numbers as JSON."""
+    outcome = run_cli("queue", "list", "jobs.db")
+    assert outcome.code == 0
+    lines = [line.split() for line in outcome.out.splitlines()]
+    assert lines[0] == [
+        "queue",
+        "ready",
+        "delayed",
+        "leased",
+        "dead",
+        "bytes",
+        "oldest",
+        "acked",
+    ]
+    assert lines[1][:6] == ["jobs", "2", "0", "1", "2", "21"]
+    numbers = found(run_cli("queue", "stats", "jobs.db", "--format", "json"))
+    assert (numbers["ready"], numbers["leased"], numbers["dead"]) == (2, 1, 2)
+    assert (numbers["put"], numbers["max_size"]) == (5, 3)
+
+
+def test_peek_takes_nothing(run_cli: Run, queue: Queue[Any]) -> None:
+    """The next items in their order, with their payload."""
+    outcome = run_cli("queue", "peek", "jobs.db", "--limit", "1")
+    assert [line.split()[1] for line in outcome.out.splitlines()] == ["id", "c"]
+    items = found(run_cli("queue", "peek", "jobs.db", "--format", "json"))
+    assert [(item["id"], item["payload"]) for item in items] == [
+        ("c", {"n": 2}),
+        ("d", {"n": 3}),
+    ]
+    assert queue.stats().ready == 2
+
+
+def test_dead_says_why(run_cli: Run, queue: Queue[Any]) -> None:
+    """Reasons and errors stand on one line each."""
+    outcome = run_cli("queue", "dead", "jobs.db")
+    assert "max_deliveries" in outcome.out
+    assert "ValueError: line one line two" in outcome.out
+    (letter,) = found(
+        run_cli("queue", "dead", "jobs.db", "--id", "a", "--format", "json")
+    )
+    assert (letter["id"], letter["deliveries"]) == ("a", 1)
+    assert letter["error"] == "ValueError: line one\nline two"
+    assert letter["payload"] == {"n": 0}
+
+
+def test_redrive_needs_yes_and_respects_the_limit(
+    run_cli: Run, queue: Queue[Any]
+) -> None:
+    """A dry run changes nothing; with --yes items go back as far as they fit."""
+    outcome = run_cli("queue", "redrive", "jobs.db")
+    assert outcome.out == "jobs: 2 dead letters would be redriven\n"
+    assert outcome.err == "nothing was changed; add --yes to redrive them\n"
+    assert queue.stats().dead == 2
+    assert found(
+        run_cli("queue", "redrive", "jobs.db", "--yes", "--format", "json")
+    ) == {"redriven": 0, "dry_run": False}
+    for item in queue.take_many(2):
+        item.ack()
+    outcome = run_cli("queue", "redrive", "jobs.db", "--yes", "--id", "a")
+    assert outcome.out == "jobs: 1 dead letter redriven\n"
+    again = queue.take()
+    assert again is not None
+    assert (again.id, again.deliveries) == ("a", 1)
+
+
+def test_purge(run_cli: Run, queue: Queue[Any]) -> None:
+    """Dead letters are deleted only with --yes."""
+    assert run_cli("queue", "purge", "jobs.db").code == 0
+    assert queue.stats().dead == 2
+    outcome = run_cli("queue", "purge", "jobs.db", "--yes")
+    assert outcome.out == "jobs: 2 dead letters purged\n"
+    assert queue.stats().dead == 0
+
+
+def test_what_is_empty_says_so(run_cli: Run, queue: Queue[Any]) -> None:
+    """No table without rows."""
+    queue.purge()
+    for item in queue.take_many(5):
+        item.ack()
+    assert run_cli("queue", "dead", "jobs.db").out == "no dead letters\n"
+    assert run_cli("queue", "peek", "jobs.db").out == "nothing is ready\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["list", "none.db"], "error: none.db: there is no such file"),
+        (["list", "text.db"], "error: text.db: file is not a database"),
+        (["peek", "jobs.db", "--queue", "x"], "error: jobs.db has no queue called x"),
+        (["stats", "redis://u:secret@h/0"], "error: redis://h/0 is an address"),
+        (["dead", "jobs.db", "--limit", "0"], "error: invalid value for '--limit'"),
+    ],
+)
+def test_errors_are_one_message(
+    run_cli: Run, queue: Queue[Any], tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    """What cannot be done exits with 2, and never touches the file."""
+    (tmp_path / "text.db").write_text("this is no database, " * 100)
+    outcome = run_cli("queue", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(message)
+    assert "secret" not in outcome.err
+    assert (tmp_path / "text.db").read_text().startswith("this is no")
+
+
+def test_a_group_without_a_command_shows_its_help(run_cli: Run) -> None:
+    """policyctl queue alone lists what it can do."""
+    outcome = run_cli("queue")
+    assert outcome.code == 2
+    for name in ("list", "stats", "peek", "dead", "redrive", "purge"):
+        assert f"\n  {name} " in outcome.out
