@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from policyctl.diagnostics import Diagnostic
 from policyctl.model.static import Lookup
@@ -61,12 +62,14 @@ def _load(inputs: Inputs) -> Loaded:
     declared, doubles = names.unique(collected.services)
     findings += doubles
     lookup = Lookup()
-    judged = {
-        service.name: judge(layers.merge(service, inputs.environment), lookup)
-        for service in declared
-    }
-    findings += presets.check()
     findings += check_environment(inputs.environment, declared)
+    collected.services.clear()
+    declared.reverse()
+    judged: dict[str, Judged] = {}
+    while declared:
+        merged = layers.merge(declared.pop(), inputs.environment)
+        judged[merged.name] = _lighter(judge(merged, lookup))
+    findings += presets.check()
     links = Links(judged, _references(judged, collected))
     _link(judged, links)
     for service in judged.values():
@@ -85,6 +88,18 @@ def _load(inputs: Inputs) -> Loaded:
         ),
     )
     return Loaded(project, _tidy(findings))
+
+
+def _lighter(service: Judged) -> Judged:
+    """Let go of the document's plain data, most of which lives on in the merged trees.
+
+    Where there are other environments to judge, it is still needed.
+    """
+    merged = service.merged
+    data = merged.declared.data
+    if "environments" not in data and "ignore" not in data:
+        merged.declared = replace(merged.declared, data={})
+    return service
 
 
 def _collect(inputs: Inputs) -> Collected:
