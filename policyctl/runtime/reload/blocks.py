@@ -62,7 +62,7 @@ def operation_blocks(
         if value is None:
             continue
         found[name] = value
-        if not any(value is word or value == str(word) for word in words):
+        if not any(type(value) is type(word) and value == word for word in words):
             reasons.append(f"{at}.{name}: {json.dumps(value)} is not possible here")
     for name, cls in BLOCKS.items():
         if values.get(name) is not None:

@@ -143,7 +143,7 @@ def test_failures_in_a_row_are_kept(fleet: Any) -> None:
 def test_the_window_is_kept(fleet: Any, breaker: str) -> None:
     """Three successes and five failures so far, whatever becomes of the window."""
     charge: Policy = fleet.policies()["charge"]
-    guarded = charge(lambda works: None if works else fail_now())
+    guarded: Any = charge(lambda works: None if works else fail_now())
     for _ in range(3):
         guarded(True)
     fail(charge, 5)
