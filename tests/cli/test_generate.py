@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -285,3 +286,42 @@ def test_fail_on_change_tells_hooks(run_cli: Run, write: Write, texts: Any) -> N
     write("policies/quotes.yaml", texts.clean)
     assert run_cli("generate", "--fail-on-change").code == 1
     assert run_cli("generate", "--fail-on-change").code == 0
+
+
+def test_the_context_of_templates(run_cli: Run, write: Write, texts: Any) -> None:
+    """It is printed as JSON for one service; another name tells the nearest."""
+    write("policies/quotes.yaml", texts.clean)
+    outcome = run_cli("generate", "--print-context", "quotes_api")
+    assert outcome.code == 0
+    data = json.loads(outcome.out)
+    assert (data["version"], data["service"]) == (1, "quotes_api")
+    templates = data["templates"]
+    assert sorted(templates) == [
+        "module.py.jinja",
+        "package.py.jinja",
+        "registry.py.jinja",
+    ]
+    [policy] = templates["module.py.jinja"]["policies"]
+    assert policy["name"] == "get_quote"
+    assert policy["arguments"][0] == '    service="quotes_api",'
+    outcome = run_cli("generate", "--print-context", "quote_api")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "did you mean quotes_api?" in outcome.err
+
+
+def test_templates_of_ones_own(
+    run_cli: Run, write: Write, texts: Any, tmp_path: Path
+) -> None:
+    """They come from the configuration; an error has a place and writes nothing."""
+    write("policyctl.toml", 'templates = "templates"\nruntime = "bundled"\n')
+    write("policies/quotes.yaml", texts.clean)
+    write("templates/parts/docstring.jinja", '"""Ours."""\n{# {{ docstring }} #}\n')
+    assert run_cli("generate").code == 0
+    assert '\n"""Ours."""\n' in (tmp_path / "generated/quotes_api.py").read_text()
+    assert (tmp_path / "generated/_runtime/policy.py").is_file()
+    assert run_cli("generate", "--check").code == 0
+    write("templates/parts/docstring.jinja", '"""Ours."""\n{{ docstrng }}\n')
+    outcome = run_cli("generate", "--check")
+    assert outcome.code == 1
+    assert "templates/parts/docstring.jinja:2" in outcome.err
+    assert "'docstrng' is undefined" in outcome.err
