@@ -47,7 +47,7 @@ def applies(arguments: Sequence[str]) -> bool:
         return False
     if arguments[0] == "generate":
         return "--check" in arguments or "--diff" in arguments
-    return arguments[0] == "validate"
+    return arguments[0] == "validate" and "--diff" not in arguments
 
 
 def key_of(arguments: Sequence[str], out_color: bool, err_color: bool) -> str:

@@ -209,7 +209,13 @@ def test_the_folder_hides_from_git_and_from_policyctl(project: Path, go: Runs) -
 
 
 @pytest.mark.parametrize(
-    "arguments", [("validate", "--no-cache"), ("validate", "--fix"), ("generate",)]
+    "arguments",
+    [
+        ("validate", "--no-cache"),
+        ("validate", "--fix"),
+        ("validate", "--diff"),
+        ("generate",),
+    ],
 )
 def test_some_runs_leave_no_entry(
     project: Path, go: Runs, arguments: tuple[str, ...]
