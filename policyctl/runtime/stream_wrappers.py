@@ -43,8 +43,10 @@ def make(_pc_policy, _pc_fn, _pc_open, _pc_end, _pc_Exit, _pc_Any):
         _pc_item = await _pc_stream.step(_pc_sent, _pc_thrown)
     finally:
       _pc_thrown = None
-      await _pc_stream.close()
-      _pc_stream.call.clear()
+      try:
+        await _pc_stream.close()
+      finally:
+        _pc_stream.end()
   return guarded
 """
 

@@ -37,6 +37,7 @@ class Stream:
         call: the whole call.
         attempt: the attempt that is open.
         source: the generator of that attempt, None when it is closed.
+        failure: what the last attempt failed with, None while it has not.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Stream:
         self.call = Call(policy, fn, args, kwargs, None)
         self.attempt: Attempt | None = None
         self.source: Any = None
+        self.failure: Exception | None = None
         self._own: float | None = None
         self._spent = 0.0
         self._began = 0.0
@@ -74,6 +76,7 @@ class Stream:
 
     def finish(self, result: Any) -> None:
         """The stream is exhausted."""
+        self.call.over = True
         attempt = self._close()
         if attempt is not None:
             attempt.result = result
@@ -87,7 +90,9 @@ class Stream:
         if caught is thrown:
             attempt.give_up()
             return False
-        return attempt.failed(caught, False)
+        holds = attempt.failed(caught, False)
+        self.failure = attempt.error
+        return holds
 
     def cut(self, error: Exception) -> None:
         """The budget ended it; a failure only after half the attempt's limit (C22)."""
@@ -95,7 +100,7 @@ class Stream:
         if attempt is not None:
             total = self.call.policy.attempt_limit
             blamed = total is not None and self._spent >= total / 2
-            attempt.error = error
+            attempt.error = self.failure = error
             attempt.settle(FAILURE if blamed else NEUTRAL, CLOCK.now())
 
     def abandon(self) -> None:
@@ -103,6 +108,15 @@ class Stream:
         attempt = self._close()
         if attempt is not None:
             attempt.give_up()
+
+    def end(self) -> None:
+        """Count the call, and let go of all that it holds."""
+        call, failure = self.call, self.failure
+        self.failure = None
+        if failure is not None and call.error is None and not call.answered:
+            call.error = failure
+            call.over = True
+        call.end()
 
     def _close(self) -> Attempt | None:
         attempt, self.attempt, self.source = self.attempt, None, None
@@ -119,10 +133,11 @@ def run_generator(
 ) -> Generator[Any, Any, Any]:
     """The guarded form of a generator; send, throw and close reach the inner one."""
     stream = SyncStream(policy, fn, args, kwargs)
-    item = stream.start()
+    thrown: BaseException | None = None
     try:
+        item = stream.start()
         while item is not END:
-            thrown: BaseException | None = None
+            thrown = None
             sent: Any = None
             try:
                 sent = yield item
@@ -134,8 +149,10 @@ def run_generator(
         return stream.call.result
     finally:
         thrown = None
-        stream.close()
-        stream.call.clear()
+        try:
+            stream.close()
+        finally:
+            stream.end()
 
 
 class SyncStream(Stream):
@@ -164,7 +181,7 @@ class SyncStream(Stream):
         attempt = self.call.new_attempt()
         if not _enter(attempt):
             return attempt, END
-        self.attempt, self._spent = attempt, 0.0
+        self.attempt, self._spent, self.failure = attempt, 0.0, None
         try:
             self.source = self.call.fn(*self.call.args, **self.call.kwargs)
             return attempt, self._advance(None, None)
@@ -211,10 +228,12 @@ class SyncStream(Stream):
 
     def _fall_back(self, error: Exception) -> Any:
         fallback = self.call.policy.answers
+        self.call.over = True
         if fallback is None or not fallback.covers(error, self.call.rejection):
             raise error
         self.source = _iterate(fallback.answer(error, self.call.args, self.call.kwargs))
         self.call.error = None
+        self.call.answered = True
         return self._advance(None, None)
 
 
@@ -249,7 +268,7 @@ class AsyncStream(Stream):
         attempt = self.call.new_attempt()
         if not await _enter(attempt):
             return attempt, END
-        self.attempt, self._spent = attempt, 0.0
+        self.attempt, self._spent, self.failure = attempt, 0.0, None
         try:
             self.source = self.call.fn(*self.call.args, **self.call.kwargs)
             return attempt, await self._advance(None, None, "first_item")
@@ -350,6 +369,7 @@ class AsyncStream(Stream):
 
     async def _fall_back(self, error: Exception) -> Any:
         fallback = self.call.policy.answers
+        self.call.over = True
         if fallback is None or not fallback.covers(error, self.call.rejection):
             raise error
         answer = fallback.answer(error, self.call.args, self.call.kwargs)
@@ -357,6 +377,7 @@ class AsyncStream(Stream):
             answer = await answer
         self.source = _iterate_async(answer)
         self.call.error = None
+        self.call.answered = True
         return await self._advance(None, None, "first_item")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -380,3 +381,67 @@ def test_services_without_metrics_have_no_meter(service: str) -> None:
     policy.call(one)
     assert not policy.asleep
     assert service in SWITCH.awake
+
+
+class Broken(Exception):
+    """An error of a stream."""
+
+
+def numbers(fail_after: int | None = None) -> Iterator[int]:
+    """A stream of three numbers."""
+    for number in range(3):
+        if number == fail_after:
+            raise Broken
+        yield number
+
+
+async def numbers_async(fail_after: int | None = None) -> AsyncIterator[int]:
+    """The same, async."""
+    for number in numbers(fail_after):
+        yield number
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_streams(service: str, asynchronous: bool) -> None:
+    """Exhausted, failed before and after the first item, closed early, answered."""
+    retry = settings.Retry(max_attempts=2, backoff=NOW, retry_on=(Broken,))
+    policy = metered(service, kind="stream", retry=retry)
+    answering = metered(
+        service,
+        "answering",
+        kind="stream",
+        fallback=settings.FallbackValue(value=[7], fallback_on=(Broken,)),
+    )
+
+    def consume(
+        policy: Policy, fail_after: int | None = None, most: int = 9
+    ) -> list[int]:
+        found: list[int] = []
+        if not asynchronous:
+            stream = policy(numbers)(fail_after)
+            for number in stream:
+                found.append(number)
+                if len(found) == most:
+                    stream.close()  # type: ignore[attr-defined]
+            return found
+
+        async def run() -> None:
+            stream = policy(numbers_async)(fail_after)
+            async for number in stream:
+                found.append(number)
+                if len(found) == most:
+                    await stream.aclose()  # type: ignore[attr-defined]
+
+        asyncio.run(run())
+        return found
+
+    assert consume(policy) == [0, 1, 2]
+    for fail_after in (0, 1):
+        with pytest.raises(Broken):
+            consume(policy, fail_after)
+    assert consume(policy, most=1) == [0]
+    assert calls(policy) == {"success": 1, "failure": 2, "cancelled": 1}
+    assert reading(policy).attempts == 1 + 2 + 1 + 1
+    assert reading(policy).retries == {"error": 1}
+    assert consume(answering, 0) == [7]
+    assert calls(answering) == {"fallback": 1}
