@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
+from policyctl.lint import mend
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 
@@ -78,4 +79,7 @@ class BreakerStoredInCallee(Rule):
                     f"{key}.store",
                     f"{policy.id} is a Redis, and its {key} keeps its shared state in one",
                     help="set store: memory",
+                    fix=mend.set_value(
+                        site.place, f"{key}.store", "memory", safe=False
+                    ),
                 )
