@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.queues.records import Store
 from policyctl.runtime.queues.report import report_recovery
 from policyctl.runtime.queues.settings import Sqlite
@@ -16,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def open_store(queue: QueueBase[Any]) -> Store:
-    """The store that ``queue.settings.store`` describes.
-
-    Raises:
-        PolicyConfigError: this version has no such store.
-    """
+    """The store that ``queue.settings.store`` describes; nothing is opened yet."""
     kind = queue.settings.store
     if isinstance(kind, Sqlite):
         from policyctl.runtime.queues.sqlite_store import SqliteStore
@@ -31,9 +26,8 @@ def open_store(queue: QueueBase[Any]) -> Store:
             queue.settings,
             partial(report_recovery, queue.service, queue.queue),
         )
-    raise PolicyConfigError(
-        "queues in redis are not served by this version",
-        path="store",
-        service=queue.service,
-        operation=queue.queue,
-    )
+    from policyctl.runtime.queues.redis_store import RedisStore
+    from policyctl.runtime.stores.redis import RedisServer
+
+    names = (queue.service, queue.queue)
+    return RedisStore(RedisServer(kind.url_env), kind.key, names, queue.settings)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from policyctl.runtime.queues import Queue, Redelivery, Sqlite, live
+from policyctl.runtime.queues import Queue, Redelivery, Redis, Sqlite, live
 from policyctl.testing import EventRecorder, FakeClock, record_events
 
 MakeQueue = Callable[..., Queue[Any]]
@@ -71,11 +71,25 @@ class SqliteBackend:
             live.forget(f"tests.{name}")
 
 
-@pytest.fixture(params=["sqlite"])
+class RedisBackend(SqliteBackend):
+    """Queues on a server, which is told the time of the fake clock."""
+
+    name = "redis"
+
+    def make(self, **settings: Any) -> Queue[Any]:
+        """A queue with the given settings under a key of its own."""
+        store = Redis(key=f"q{next(_numbers)}", url_env="POLICY_REDIS_URL")
+        return super().make(**{"store": store, **settings})
+
+
+@pytest.fixture(params=["sqlite", "redis"])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     """Each store in turn."""
+    if request.param == "redis":
+        request.getfixturevalue("valkey")
     with FakeClock() as clock:
-        made = SqliteBackend(tmp_path, clock)
+        kinds = {"sqlite": SqliteBackend, "redis": RedisBackend}
+        made = kinds[request.param](tmp_path, clock)
         yield made
         made.close()
 

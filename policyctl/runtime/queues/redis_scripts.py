@@ -1,0 +1,543 @@
+"""The steps of a queue in Redis: each is one script, whole or not done at all.
+
+They do what ``steps`` does in SQLite. All keys of a queue are given to every script and
+share one hash slot, so that they work on a cluster; nothing else is touched. A script
+checks first and writes after, since Redis takes nothing back. The first write of a step
+that makes room is one that Redis allows when its memory is full.
+
+Keys, all beginning with ``{key}``:
+
+======== ====== =======================================================
+meta     hash   running totals
+items    hash   id -> record of an item
+bodies   hash   id -> payload, of items and dead letters
+ready    zset   ids that may be taken, by number
+later    zset   leased and delayed ids, by when that ends
+order    zset   all ids, by number
+lanes    zset   lane, number and id of items with ``order_by``, by text
+dead     zset   ids of dead letters, by number
+deaths   hash   id -> record of a dead letter
+done     zset   ids that were acknowledged lately, by when
+======== ====== =======================================================
+
+A record is ``{number, lane, deliveries, put_at, keyed, size, receipt, error, history,
+state, due, token}``; states are those of ``tables``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from policyctl.runtime.stores.redis import Script
+
+KEYS: Final = (
+    "meta",
+    "items",
+    "bodies",
+    "ready",
+    "later",
+    "order",
+    "lanes",
+    "dead",
+    "deaths",
+    "done",
+)
+
+_PRELUDE: Final = """
+local config = cjson.decode(ARGV[2])
+local now = tonumber(ARGV[1])
+if not now then
+  local time = redis.call('TIME')
+  now = tonumber(time[1]) + tonumber(time[2]) / 1000000
+end
+local NAMES = {'next', 'size', 'bytes', 'dead', 'warned', 'put', 'acked', 'dropped',
+               'dead_lettered', 'leased', 'leased_bytes'}
+local total = {}
+local found = redis.call('HMGET', @meta, unpack(NAMES))
+for n, name in ipairs(NAMES) do total[name] = tonumber(found[n]) or 0 end
+local change = {dead = {}, dropped = {}, parked = {}}
+
+local function save()
+  local above = total.size >= config.warn_at * config.max_size and 1 or 0
+  if above ~= total.warned then
+    total.warned = above
+    change.level = above == 1
+  end
+  change.size = total.size
+  local values = {}
+  for _, name in ipairs(NAMES) do
+    values[#values + 1] = name
+    values[#values + 1] = string.format('%d', total[name])
+  end
+  redis.call('HSET', @meta, unpack(values))
+  return cjson.encode(change)
+end
+
+local function get(id)
+  local packed = redis.call('HGET', @items, id)
+  return packed and cmsgpack.unpack(packed)
+end
+"""
+_MOVES: Final = """
+local function member(id, row)
+  return row[2] .. '\\0' .. string.format('%016d', row[1]) .. id
+end
+
+local function head(lane)
+  local first = redis.call('ZRANGEBYLEX', @lanes, '[' .. lane .. '\\0',
+                           '(' .. lane .. '\\1', 'LIMIT', 0, 1)[1]
+  return first and string.sub(first, #lane + 18)
+end
+
+local function count_leased(row, sign)
+  if row[10] == 1 then
+    total.leased = total.leased + sign
+    total.leased_bytes = total.leased_bytes + sign * row[6]
+  end
+end
+
+local function place(id, row, state, due)
+  redis.call('ZREM', @ready, id)
+  redis.call('ZREM', @later, id)
+  count_leased(row, -1)
+  row[10], row[11] = state, due
+  count_leased(row, 1)
+  if state == 0 then redis.call('ZADD', @ready, row[1], id) end
+  if state == 1 or state == 2 then
+    redis.call('ZADD', @later, string.format('%.6f', due), id)
+  end
+  redis.call('HSET', @items, id, cmsgpack.pack(row))
+end
+
+local function remove(id, row)
+  redis.call('HDEL', @items, id)
+  redis.call('ZREM', @ready, id)
+  redis.call('ZREM', @later, id)
+  redis.call('ZREM', @order, id)
+  count_leased(row, -1)
+  total.size = total.size - 1
+  total.bytes = total.bytes - row[6]
+  if row[2] ~= '' then
+    redis.call('ZREM', @lanes, member(id, row))
+    local first = head(row[2])
+    local next = first and get(first)
+    if next and next[10] == 3 then
+      place(first, next, next[11] > now and 2 or 0, next[11])
+    end
+  end
+end
+
+local function give_back(id, row, delay)
+  local state, due = 0, 0
+  if delay > 0 then state, due = 2, now + delay end
+  if row[2] ~= '' and head(row[2]) ~= id then state = 3 end
+  row[7] = ''
+  place(id, row, state, due)
+end
+
+local function is_spent(row)
+  return config.max_deliveries and row[3] >= config.max_deliveries
+end
+
+local function is_old(row)
+  return config.max_age and now - row[4] > config.max_age
+end
+
+local function drop(id, row, reason)
+  remove(id, row)
+  redis.call('HDEL', @bodies, id)
+  total.dropped = total.dropped + 1
+  table.insert(change.dropped, {id, reason})
+end
+
+local function insert_dead(id, row, reason, error)
+  row[7], row[8], row[10], row[11] = reason, error, 4, now
+  redis.call('HSET', @deaths, id, cmsgpack.pack(row))
+  redis.call('ZADD', @dead, total.next, id)
+  total.next = total.next + 1
+  total.dead = total.dead + 1
+  total.dead_lettered = total.dead_lettered + 1
+  table.insert(change.dead, {id, reason})
+end
+
+local function die(id, row, reason, error)
+  if not config.dead_max then
+    drop(id, row, reason)
+    return true
+  end
+  if total.dead >= config.dead_max then
+    row[7] = ''
+    if error ~= '' then row[8] = error end
+    place(id, row, 2, now + 60)
+    table.insert(change.parked, id)
+    return false
+  end
+  remove(id, row)
+  insert_dead(id, row, reason, error)
+  return true
+end
+
+local function oldest()
+  local from = 0
+  while true do
+    local ids = redis.call('ZRANGE', @order, from, from + 99)
+    if #ids == 0 then return nil end
+    for _, id in ipairs(ids) do
+      local row = get(id)
+      if row and row[10] ~= 1 then return id, row end
+    end
+    from = from + 100
+  end
+end
+
+local function sweep()
+  local ids = redis.call('ZRANGEBYSCORE', @later, '-inf', string.format('%.6f', now),
+                         'LIMIT', 0, 256)
+  for _, id in ipairs(ids) do
+    local row = get(id)
+    if not row then
+      redis.call('ZREM', @later, id)
+    elseif is_spent(row) then
+      die(id, row, 'max_deliveries', row[8] ~= '' and row[8] or 'its lease expired')
+    else
+      give_back(id, row, 0)
+    end
+  end
+end
+
+local function held(id, receipt)
+  local row = get(id)
+  if row and row[10] == 1 and row[7] == receipt then return row end
+end
+
+local function insert(id, body, lane, keyed, token, history)
+  local state = 0
+  local row = {total.next, lane, 0, now, keyed, #body, '', '', history, 0, 0, token}
+  if lane ~= '' and head(lane) then state = 3 end
+  redis.call('HSET', @bodies, id, body)
+  redis.call('ZADD', @order, row[1], id)
+  if lane ~= '' then redis.call('ZADD', @lanes, 0, member(id, row)) end
+  row[10] = state
+  if state == 0 then redis.call('ZADD', @ready, row[1], id) end
+  redis.call('HSET', @items, id, cmsgpack.pack(row))
+  total.next = total.next + 1
+  total.size = total.size + 1
+  total.bytes = total.bytes + #body
+end
+
+local function lacking(size, items, bytes)
+  if items + 1 > config.max_size then
+    return {items, config.max_size, 'items'}
+  end
+  if config.max_bytes and bytes + size > config.max_bytes then
+    return {bytes, config.max_bytes, 'bytes'}
+  end
+end
+"""
+
+_PUT: Final = """
+local token, spare = ARGV[3], tonumber(ARGV[4])
+local states, fresh = {}, 0
+for n = 5, #ARGV, 4 do
+  local id = ARGV[n]
+  local row = get(id)
+  if row then
+    states[id] = row[12] == token and 'queued' or 'duplicate'
+  elseif redis.call('HEXISTS', @deaths, id) == 1 then
+    local dead = cmsgpack.unpack(redis.call('HGET', @deaths, id))
+    states[id] = dead[12] == token and 'dead_letter' or 'duplicate'
+  elseif redis.call('ZSCORE', @done, id) then
+    states[id] = 'duplicate'
+  else
+    fresh = fresh + 1
+  end
+end
+if spare > 0 then
+  for _ = 1, spare do
+    local id, row = oldest()
+    if not id then break end
+    drop(id, row, 'overflow')
+  end
+end
+local more = 0
+for n = 5, #ARGV, 4 do
+  if not states[ARGV[n]] then more = more + #ARGV[n + 1] end
+end
+if fresh > 0 and config.max_age and lacking(more, total.size + fresh - 1, total.bytes) then
+  for _ = 1, 256 do
+    local id, row = oldest()
+    if not id or not is_old(row) or not die(id, row, 'max_age', '') then break end
+  end
+end
+local items, bytes, dead = total.size, total.bytes, total.dead
+for n = 5, #ARGV, 4 do
+  local size = #ARGV[n + 1]
+  if not states[ARGV[n]] then
+    local full = lacking(size, items, bytes)
+    if not full then
+      items, bytes = items + 1, bytes + size
+    elseif config.overflow == 'drop_oldest' then
+      local least = lacking(size, total.leased, total.leased_bytes)
+      if least or not oldest() and total.size >= config.max_size then
+        return {'full', full[1], full[2], full[3], save()}
+      end
+    elseif config.overflow == 'dead_letter' then
+      dead = dead + 1
+      if dead > config.dead_max then
+        return {'full', total.dead, config.dead_max, 'dead letters', save()}
+      end
+    else
+      return {'full', full[1], full[2], full[3], save()}
+    end
+  end
+end
+local outcomes = {}
+for n = 5, #ARGV, 4 do
+  local id, body, lane, keyed = ARGV[n], ARGV[n + 1], ARGV[n + 2], tonumber(ARGV[n + 3])
+  local outcome = states[id]
+  if not outcome then
+    local full = lacking(#body, total.size, total.bytes)
+    if full and config.overflow == 'drop_oldest' then
+      for _ = 1, 256 do
+        local old, row = oldest()
+        if not old then break end
+        drop(old, row, 'overflow')
+        if not lacking(#body, total.size, total.bytes) then break end
+      end
+      full = nil
+    end
+    total.put = total.put + 1
+    if full then
+      redis.call('HSET', @bodies, id, body)
+      local row = {0, lane, 0, now, keyed, #body, '', '', '', 0, 0, token}
+      insert_dead(id, row, 'queue_full', '')
+      outcome = 'dead_letter'
+    else
+      insert(id, body, lane, keyed, token, '')
+      outcome = 'queued'
+    end
+  end
+  outcomes[#outcomes + 1] = outcome
+end
+return {'ok', outcomes, save()}
+"""
+
+_TAKE: Final = """
+local count, lease, receipt = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+sweep()
+local taken, heads = {}, {}
+local function give(id, row)
+  row[3] = row[3] + 1
+  row[7] = receipt
+  place(id, row, 1, now + lease)
+  local body = redis.call('HGET', @bodies, id) or ''
+  taken[#taken + 1] = {id, body, row[2], row[3], string.format('%.6f', row[4])}
+end
+while #taken < count do
+  local ids = redis.call('ZRANGE', @ready, 0, count - #taken - 1)
+  if #ids == 0 then break end
+  for _, id in ipairs(ids) do
+    local row = get(id)
+    if not row then
+      redis.call('ZREM', @ready, id)
+    elseif is_old(row) then
+      die(id, row, 'max_age', '')
+    else
+      give(id, row)
+      if row[2] ~= '' then heads[#heads + 1] = {id, row} end
+    end
+  end
+end
+for _, first in ipairs(heads) do
+  local room = count - #taken
+  if room <= 0 then break end
+  local lane = first[2][2]
+  local members = redis.call('ZRANGEBYLEX', @lanes, '(' .. member(first[1], first[2]),
+                             '(' .. lane .. '\\1', 'LIMIT', 0, room)
+  for _, text in ipairs(members) do
+    local id = string.sub(text, #lane + 18)
+    local row = get(id)
+    if not row or row[10] ~= 3 or row[11] > now or is_old(row) or is_spent(row) then
+      break
+    end
+    give(id, row)
+  end
+end
+return {taken, save()}
+"""
+
+_ACK: Final = """
+local again = ARGV[3] == '1'
+local done = {}
+for n = 4, #ARGV, 2 do
+  local id = ARGV[n]
+  local row = held(id, ARGV[n + 1])
+  if row then
+    remove(id, row)
+    redis.call('HDEL', @bodies, id)
+    total.acked = total.acked + 1
+    redis.call('ZADD', @done, string.format('%.6f', now), id)
+  end
+  local finished = row or again and redis.call('ZSCORE', @done, id)
+  done[#done + 1] = finished and 1 or 0
+end
+redis.call('ZREMRANGEBYSCORE', @done, '-inf', string.format('(%.6f', now - 600))
+redis.call('ZREMRANGEBYRANK', @done, 0, -100001)
+return {done, save()}
+"""
+
+_NACK: Final = """
+local done = {}
+for n = 3, #ARGV, 5 do
+  local id, delay, error = ARGV[n], tonumber(ARGV[n + 2]), ARGV[n + 3]
+  local row = held(id, ARGV[n + 1])
+  if row then
+    if error ~= '' then row[8] = error end
+    if ARGV[n + 4] == '0' then
+      row[3] = math.max(0, row[3] - 1)
+      give_back(id, row, delay)
+    elseif is_spent(row) then
+      die(id, row, 'max_deliveries', row[8])
+    else
+      give_back(id, row, delay)
+    end
+  end
+  done[#done + 1] = row and 1 or 0
+end
+return {done, save()}
+"""
+
+_EXTEND: Final = """
+local lease = tonumber(ARGV[3])
+local done = {}
+for n = 4, #ARGV, 2 do
+  local row = held(ARGV[n], ARGV[n + 1])
+  if row then place(ARGV[n], row, 1, now + lease) end
+  done[#done + 1] = row and 1 or 0
+end
+return {done, save()}
+"""
+
+_BURY: Final = """
+local row = held(ARGV[3], ARGV[4])
+if row then die(ARGV[3], row, ARGV[5], ARGV[6]) end
+return {row and 1 or 0, save()}
+"""
+
+_STATS: Final = """
+local expired = 0
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', @later, '-inf',
+                               string.format('%.6f', now), 'LIMIT', 0, 1000)) do
+  local row = get(id)
+  if row and row[10] == 1 then expired = expired + 1 end
+end
+local waiting = redis.call('ZCOUNT', @later, string.format('(%.6f', now), '+inf')
+local first = redis.call('ZRANGE', @order, 0, 0)[1]
+local row = first and get(first)
+local age = row and math.max(0, now - row[4]) or 0
+local leased = total.leased - expired
+return {total.size - leased, math.max(0, waiting - leased), leased, total.size,
+        total.bytes, total.dead, string.format('%.6f', age), total.put, total.acked,
+        total.dropped, total.dead_lettered}
+"""
+
+_PEEK: Final = """
+local shown = {}
+for _, id in ipairs(redis.call('ZRANGE', @ready, 0, tonumber(ARGV[3]) - 1)) do
+  local row = get(id)
+  if row then
+    local body = redis.call('HGET', @bodies, id) or ''
+    shown[#shown + 1] = {id, body, row[2], row[3], string.format('%.6f', row[4])}
+  end
+end
+return shown
+"""
+
+_SHOW: Final = """
+local function show(id)
+  local packed = redis.call('HGET', @deaths, id)
+  if not packed then return nil end
+  local row = cmsgpack.unpack(packed)
+  local body = redis.call('HGET', @bodies, id) or ''
+  local number = redis.call('ZSCORE', @dead, id) or '0'
+  return {id, body, row[2], row[7], row[8], row[3], string.format('%.6f', row[4]),
+          string.format('%.6f', row[11]), row[9], number, row[5]}
+end
+"""
+
+_DEAD: Final = """
+local shown = {}
+local ids = redis.call('ZRANGEBYSCORE', @dead, '(' .. ARGV[3], '+inf', 'LIMIT', 0,
+                       tonumber(ARGV[4]))
+for _, id in ipairs(ids) do shown[#shown + 1] = show(id) end
+return shown
+"""
+
+_FIND: Final = """
+return show(ARGV[3]) or false
+"""
+
+_CHOOSE: Final = """
+local ids = {}
+if ARGV[3] == 'all' then
+  ids = redis.call('ZRANGE', @dead, 0, tonumber(ARGV[4]) - 1)
+else
+  for n = 5, #ARGV do
+    if redis.call('HEXISTS', @deaths, ARGV[n]) == 1 then ids[#ids + 1] = ARGV[n] end
+  end
+end
+local function forget(id)
+  redis.call('HDEL', @deaths, id)
+  redis.call('ZREM', @dead, id)
+  total.dead = total.dead - 1
+end
+"""
+
+_REDRIVE: Final = """
+local moved = 0
+for _, id in ipairs(ids) do
+  local row = cmsgpack.unpack(redis.call('HGET', @deaths, id))
+  local body = redis.call('HGET', @bodies, id) or ''
+  if lacking(#body, total.size, total.bytes) then break end
+  local past = row[9] ~= '' and cjson.decode(row[9]) or {}
+  table.insert(past, {reason = row[7], error = row[8] ~= '' and row[8] or cjson.null,
+                      deliveries = row[3], died_at = row[11]})
+  forget(id)
+  insert(id, body, row[2], row[5], row[12], cjson.encode(past))
+  moved = moved + 1
+end
+return {moved, save()}
+"""
+
+_PURGE: Final = """
+for _, id in ipairs(ids) do
+  forget(id)
+  redis.call('HDEL', @bodies, id)
+end
+return {#ids, save()}
+"""
+
+
+def _script(*parts: str) -> Script:
+    """A script with the names of its keys put in as ``KEYS[n]``."""
+    text = "".join((_PRELUDE, *parts))
+    return Script(
+        re.sub(r"@(\w+)", lambda match: f"KEYS[{KEYS.index(match[1]) + 1}]", text)
+    )
+
+
+SCRIPTS: Final = {
+    "put": _script(_MOVES, _PUT),
+    "take": _script(_MOVES, _TAKE),
+    "ack": _script(_MOVES, _ACK),
+    "nack": _script(_MOVES, _NACK),
+    "extend": _script(_MOVES, _EXTEND),
+    "bury": _script(_MOVES, _BURY),
+    "stats": _script(_STATS),
+    "peek": _script(_PEEK),
+    "dead": _script(_SHOW, _DEAD),
+    "find_dead": _script(_SHOW, _FIND),
+    "redrive": _script(_MOVES, _CHOOSE, _REDRIVE),
+    "purge": _script(_MOVES, _CHOOSE, _PURGE),
+}
