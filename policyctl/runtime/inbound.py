@@ -25,6 +25,7 @@ from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.gate import Gate
 from policyctl.runtime.overrides import apply_overrides
 from policyctl.runtime.rate_limit import TokenBucket
+from policyctl.runtime.telemetry.switch import SWITCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ class Inbound:
 
         0.0 means that it has expired already. What was made of the header is counted.
         """
+        SWITCH.touch(self.service)
         block: _settings.InboundBudget | None = self.settings["budget"]
         if block is None:
             return None
@@ -237,6 +239,11 @@ class Inbound:
         after = max(1, ceil(block.max_wait))
         return Refusal(503, "Service Unavailable", "too many requests at once\n", after)
 
+    @property
+    def waiting(self) -> int | None:
+        """Requests that wait for a slot; None without a bulkhead."""
+        return None if self._waiters is None else len(self._waiters.queue)
+
     def statistics(self) -> dict[str, Any]:
         """Slots in use, refusals and what was made of budget headers, for JSON."""
         return {
@@ -247,7 +254,9 @@ class Inbound:
         }
 
     def after_fork(self) -> None:
-        """In a child process: fresh locks and no requests inside."""
+        """In a child process: fresh locks, no requests inside, nothing counted."""
+        self._counts = dict.fromkeys(self._counts, 0)
+        self._refused = dict.fromkeys(self._refused, 0)
         self._gate.after_fork()
         if self._waiters is not None:
             self._waiters.after_fork()

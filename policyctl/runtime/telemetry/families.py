@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from policyctl.runtime.events import EVENTS
 from policyctl.runtime.registry import registry
 from policyctl.runtime.telemetry import names
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
     Labels: TypeAlias = tuple[str, ...]
     Histogram: TypeAlias = tuple[list[int], float]
+
+
+_REFUSALS = {"budget_expired": "budget_exhausted"}
 
 
 class Families:
@@ -59,6 +64,7 @@ def collect() -> Families:
             labels = service, operation, old, new
             found.add(names.BREAKER_TRANSITIONS, labels, count)
     _add_queues(found)
+    _add_inbound(found)
     for service, beaten in list(SWITCH.beats.items()):
         if SWITCH.counts(service):
             found.add(names.HEARTBEAT, (service,), beaten)
@@ -101,6 +107,21 @@ def _add_bulkhead(found: Families, policy: Policy) -> None:
     labels, bulkhead = _labels(policy, block.scope), policy.bulkhead
     _set(found, names.IN_USE, labels, bulkhead.in_use)
     _set(found, names.WAITING, labels, bulkhead.waiting)
+
+
+def _add_inbound(found: Families) -> None:
+    """What services do as servers, under the operation ``inbound``."""
+    module = sys.modules.get("policyctl.runtime.inbound")
+    for inbound in () if module is None else list(module._all):
+        if not SWITCH.counts(inbound.service):
+            continue
+        labels, numbers = (inbound.service, "inbound"), inbound.statistics()
+        if inbound.waiting is not None:
+            found.add(names.IN_USE, labels, numbers["in_use"])
+            found.add(names.WAITING, labels, inbound.waiting)
+        for reason, count in numbers["refused"].items():
+            shown = _REFUSALS.get(reason, reason)
+            found.add(names.REJECTED, (*labels, shown), count)
 
 
 def _labels(policy: Policy, scope: str) -> Labels:

@@ -13,6 +13,7 @@ import pytest
 from prometheus_client import REGISTRY, CollectorRegistry, Counter
 
 from policyctl.runtime import queues, settings
+from policyctl.runtime.inbound import Inbound
 from policyctl.runtime.policy import Policy
 from policyctl.runtime.telemetry import enable, names, prometheus
 from policyctl.runtime.telemetry.start import beat
@@ -269,6 +270,27 @@ def test_a_heartbeat(
     name = "policyctl_heartbeat_timestamp_seconds"
     assert sample(scrape(), name, service=service) == 1234.5
     assert SWITCH.beats[service] == 1234.5
+
+
+def test_a_service_as_a_server(service: str, scrape: Scrape) -> None:
+    """Slots in use and refused requests stand under the operation ``inbound``."""
+    enable(service, metrics="prometheus")
+    guard = Inbound(
+        service=service, bulkhead=settings.Bulkhead(max_concurrent=1, max_wait=0.0)
+    )
+    guard.budget_of([])
+    assert service in SWITCH.awake
+    assert guard.enter() is None
+    assert guard.enter() is not None
+    guard.expired()
+    found = scrape()
+    labels = {"service": service, "operation": "inbound"}
+    assert sample(found, "policyctl_bulkhead_in_use", **labels) == 1
+    assert sample(found, "policyctl_bulkhead_waiting", **labels) == 0
+    rejected = "policyctl_rejected_total"
+    assert sample(found, rejected, reason="bulkhead_full", **labels) == 1
+    assert sample(found, rejected, reason="budget_exhausted", **labels) == 1
+    guard.leave()
 
 
 LAZY = """
