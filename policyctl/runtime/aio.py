@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Task
+    from asyncio import AbstractEventLoop
     from collections.abc import Callable
     from typing import Any
 
@@ -18,16 +18,20 @@ if TYPE_CHECKING:
 class Aio:
     """Functions of asyncio and of our own async half, once they are loaded."""
 
-    __slots__ = ("current_task", "find_wheel", "run", "running_loop")
+    __slots__ = ("_names", "_prefix", "find_wheel", "run")
 
-    running_loop: Callable[[], AbstractEventLoop]
-    current_task: Callable[[AbstractEventLoop], Task[Any] | None]
     find_wheel: Callable[[AbstractEventLoop, float], Wheel]
     run: Callable[..., Any]
 
     def __init__(self) -> None:
-        self.running_loop = self._first_running_loop
         self.run = self._first_run
+
+    def publish(self, names: dict[str, Any], prefix: str) -> None:
+        """Keep ``running_loop`` and ``current_task`` in ``names``, as globals that
+        compiled wrappers read faster than attributes."""
+        self._names = names
+        self._prefix = prefix
+        names[f"{prefix}running_loop"] = self._first_running_loop
 
     def load(self) -> None:
         """Import asyncio and put the real functions in place."""
@@ -35,14 +39,16 @@ class Aio:
 
         from policyctl.runtime import run_async, timer
 
-        self.current_task = asyncio.current_task
         self.find_wheel = timer.find_wheel
         self.run = run_async.run
-        self.running_loop = asyncio.get_running_loop
+        # The name that says "loaded" comes last, for the sake of other threads.
+        self._names[f"{self._prefix}current_task"] = asyncio.current_task
+        self._names[f"{self._prefix}running_loop"] = asyncio.get_running_loop
 
     def _first_running_loop(self) -> AbstractEventLoop:
         self.load()
-        return self.running_loop()
+        loop: AbstractEventLoop = self._names[f"{self._prefix}running_loop"]()
+        return loop
 
     def _first_run(self, *args: Any) -> Any:
         self.load()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from policyctl.runtime.aio import NO_WHEEL
 from policyctl.runtime.bulkhead import Waiters
 from policyctl.runtime.classify import Classifier
 from policyctl.runtime.errors import PolicyConfigError
@@ -46,7 +45,6 @@ def build(policy: Policy, declared: dict[str, Any], random: Chance) -> None:
     policy.settings = blocks = changed if variables else declared
     policy.transport = blocks.get("transport")
     policy.wrapped = policy._async_call = policy._sync_call = policy._workers = None
-    policy.wheel = NO_WHEEL
     _set_limits(policy, blocks.get("attempt_timeout"), blocks.get("budget"))
     policy.classifier = Classifier(
         policy.service,

@@ -26,21 +26,22 @@ PLAIN: frozenset[type] = frozenset(
 """Types of results that are neither awaitable nor carry a status."""
 
 
-def refuse(policy: Policy, now: float | None) -> None:
-    """Raise at once where the breaker is open and nothing else could come of it.
+def refuse(policy: Policy, now: float | None) -> CircuitOpenError | None:
+    """The error to raise at once where nothing else could come of the call.
 
-    Raises:
-        CircuitOpenError: the break has not elapsed and there is no fallback.
+    That is so while the break has not elapsed and there is no fallback. The wrapper
+    raises it, since each frame that an error passes costs as much as a call.
     """
     breaker = policy.breaker
     if breaker is None or policy.answers is not None or EVENTS.listeners:
-        return
+        return None
     wait = breaker.until - (CLOCK.now() if now is None else now)
     if wait > 0.0 and breaker.rejects and not policy.asleep:
         breaker.rejected += 1
         if policy.meter is not None:
             policy.meter.refuse()
-        raise CircuitOpenError(policy.service, policy.operation, wait)
+        return CircuitOpenError(policy.service, policy.operation, wait)
+    return None
 
 
 def leave(policy: Policy, episode: int, started: float | None) -> None:

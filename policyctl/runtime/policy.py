@@ -109,7 +109,6 @@ class Policy:
         "strategies",
         "transport",
         "waiters",
-        "wheel",
         "wheel_is_budget",
         "wheel_limit",
         "wrapped",
@@ -137,7 +136,6 @@ class Policy:
     budget_total: float | None
     inherits_budget: bool
     minimum: float
-    wheel: Any
     wheel_limit: float
     wheel_is_budget: bool
     wrapped: Callable[..., Any] | None

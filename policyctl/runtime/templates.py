@@ -10,6 +10,8 @@ The lines that change ``gate.count`` are single statements without a call; see `
 
 from __future__ import annotations
 
+from policyctl.runtime.telemetry.meter import BOUNDS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from policyctl.runtime.signatures import Shape
@@ -77,6 +79,9 @@ def source(shape: Shape, features: Features, packed: bool) -> str:
         f"def make({', '.join('_pc_' + name for name in names)}):",
         f"  {head} guarded({shape.parameters}):",
     ]
+    if features.timer and not features.slow:
+        lines.insert(1, "  _pc_wheel = _pc_no_wheel")
+        lines.append("    nonlocal _pc_wheel")
     body = _slow(shape, features) if features.slow else _fast(shape, features)
     lines += ["    " + line for line in body]
     lines.append("  return guarded")
@@ -134,12 +139,13 @@ def _check_deadline(slow: str, features: Features) -> list[str]:
 
 
 def _find_task(slow: str) -> list[str]:
-    find = "_pc_wheel = _pc_policy.wheel = _pc_aio.find_wheel(_pc_loop, _pc_limit)"
-    task = "(_pc_task := _pc_aio.current_task(_pc_loop))"
+    # The shared name may be another thread's wheel a moment later, hence a local.
+    find = "_pc_mine = _pc_wheel = _pc_aio.find_wheel(_pc_loop, _pc_limit)"
+    task = "(_pc_task := _pc_current_task(_pc_loop))"
     return [
-        "_pc_wheel = _pc_policy.wheel",
-        f"if _pc_wheel.loop is not (_pc_loop := _pc_aio.running_loop()): {find}",
-        "_pc_armed = _pc_wheel.armed",
+        "_pc_mine = _pc_wheel",
+        f"if _pc_mine.loop is not (_pc_loop := _pc_running_loop()): {find}",
+        "_pc_armed = _pc_mine.armed",
         f"if {task} in _pc_armed or _pc_task.cancelling(): {slow}",
     ]
 
@@ -159,15 +165,20 @@ _COUNT_OUT = (
 
 
 def _enter(slow: str, features: Features) -> list[str]:
-    refuse = f"  _pc_refuse(_pc_policy, {_start(features)})"
+    # The frame drops the error that it raises, or the two would keep each other alive.
+    refuse = (
+        f"  if (_pc_refusal := _pc_refuse(_pc_policy, {_start(features)})) is not None:",
+        "    try: raise _pc_refusal",
+        "    finally: _pc_refusal = None",
+    )
     if not features.locks:
-        return [_PASS_IN, "else:", refuse, "  " + slow]
+        return [_PASS_IN, "else:", *refuse, "  " + slow]
     return [
         "_pc_gate.lock.acquire()",
         _PASS_IN + "; _pc_gate.lock.release()",
         "else:",
         "  _pc_gate.lock.release()",
-        refuse,
+        *refuse,
         "  " + slow,
     ]
 
@@ -193,11 +204,13 @@ def _count(features: Features) -> list[str]:
     if not features.meters:
         return []
     seconds = "_pc_seconds = _pc_clock.now() - _pc_start"
+    bucket = "_pc_bisect(_pc_bounds, _pc_seconds)"
     if features.locks:
         return [seconds, "_pc_meter.success(_pc_seconds)"]
     return [
         seconds,
-        "_pc_counts[_pc_bisect(_pc_bounds, _pc_seconds)] += 1",
+        # The search is for calls that take long enough not to notice it.
+        f"_pc_counts[0 if _pc_seconds <= {BOUNDS[0]} else {bucket}] += 1",
         "_pc_meter.seconds += _pc_seconds",
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from _bisect import bisect_left
 
 from policyctl.runtime import fast, run_sync
-from policyctl.runtime.aio import AIO
+from policyctl.runtime.aio import AIO, NO_WHEEL
 from policyctl.runtime.budget import DEADLINE
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import PolicyConfigError
@@ -38,6 +38,7 @@ _GLOBALS: dict[str, Any] = {
     for name, value in {
         "clock": CLOCK,
         "aio": AIO,
+        "no_wheel": NO_WHEEL,
         "deadline": DEADLINE.get,
         "set_deadline": DEADLINE.set,
         "reset_deadline": DEADLINE.reset,
@@ -55,6 +56,8 @@ _GLOBALS: dict[str, Any] = {
         "UNUSUAL": UNUSUAL,
     }.items()
 }
+_GLOBALS["__name__"] = "policyctl.runtime.guarded"
+AIO.publish(_GLOBALS, PREFIX)
 
 _compiled: dict[str, Callable[..., Any]] = {}
 
@@ -117,9 +120,9 @@ def _window(policy: Policy) -> tuple[object, float]:
 
 
 def _compile(text: str) -> Callable[..., Any]:
-    namespace: dict[str, Any] = {"__name__": "policyctl.runtime.guarded", **_GLOBALS}
-    exec(compile(text, "<policyctl guard>", "exec"), namespace)
-    make: Callable[..., Any] = namespace["make"]
+    made: dict[str, Any] = {}
+    exec(compile(text, "<policyctl guard>", "exec"), _GLOBALS, made)
+    make: Callable[..., Any] = made["make"]
     return make
 
 

@@ -112,11 +112,15 @@ async def test_callers_cancel_wins_over_the_timeout() -> None:
         assert limit.fired == 1
 
 
+def _wheel_of(policy: Policy) -> timer.Wheel:
+    return timer.find_wheel(asyncio.get_running_loop(), policy.wheel_limit)
+
+
 def _fire_now(
     policy: Policy, task: asyncio.Task[Any], caller_first: bool
 ) -> timer.Limit:
-    wheel = policy.wheel
-    limit = timer.Limit(wheel.loop, task, 0, 0.02, 0.0)
+    wheel = _wheel_of(policy)
+    limit = timer.Limit(asyncio.get_running_loop(), task, 0, 0.02, 0.0)
     wheel.armed[task] = limit
     if caller_first:
         task.cancel("shutdown")
@@ -263,7 +267,7 @@ def test_nothing_keeps_a_closed_loop() -> None:
 
     asyncio.run(once())
     gc.collect()
-    assert policy.wheel.loop is None
+    assert timer._WHEELS == {}
     assert seen[0]() is None
     asyncio.run(once())
 
@@ -275,11 +279,11 @@ async def test_wheel_serves_thousands_with_one_timer() -> None:
     tasks = [asyncio.create_task(policy.call(release.wait)) for _ in range(2000)]
     await asyncio.sleep(0)
     scheduled: Any = asyncio.get_running_loop()
-    assert len(policy.wheel.armed) == 2000
+    assert len(_wheel_of(policy).armed) == 2000
     assert len(scheduled._scheduled) < 10
     release.set()
     await asyncio.gather(*tasks)
-    assert policy.wheel.armed == {}
+    assert _wheel_of(policy).armed == {}
 
 
 async def test_wheel_follows_a_fake_clock() -> None:
