@@ -48,9 +48,6 @@ def unsupported(service: Service) -> Iterator[Diagnostic]:
             yield _of_service(
                 service, ("inbound", *parts), f"inbound.{'.'.join(parts)}"
             )
-    for name, queue in service.queues.items():
-        if queue.store == "redis":
-            yield _of_service(service, ("queues", name, "store"), "a queue in redis")
     for sink, what in unserved_telemetry(service):
         yield _of_service(service, ("telemetry", sink), what)
     edges = [policy for _, policy in own_edges(service).values()]

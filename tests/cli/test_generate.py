@@ -176,9 +176,11 @@ def test_lint_does_not_block(run_cli: Run, write: Write, texts: Any) -> None:
 WAITING = """\
 version: 1
 service: worker
-redis: {url_env: REDIS_URL}
-queues:
-  jobs: {store: redis, key: jobs, max_size: 100}
+operations:
+  run:
+    transport: http
+    budget: 2s
+    attempt_timeout: {total: 1s, connect: 500ms}
 """
 
 
@@ -191,7 +193,7 @@ def test_what_cannot_be_generated_yet_is_refused(
     outcome = run_cli("generate")
     assert outcome.code == 1
     assert "error[GN003]" in outcome.err
-    assert "--> policies/next/worker.yaml:5:10" in outcome.err
+    assert "--> policies/next/worker.yaml:7:43\n" in outcome.err
     write("policyctl.toml", 'generate-exclude = ["policies/next"]\n')
     assert run_cli("validate").code == 0
     assert run_cli("generate").code == 0

@@ -73,10 +73,6 @@ SERVICES = {
         "inbound.rate_limit.store",
         "8:35",
     ),
-    "queues: {work: {store: redis, key: work, max_size: 5}}": (
-        "a queue in redis",
-        "8:17",
-    ),
     "telemetry: {metrics: opentelemetry}": ("telemetry.metrics: opentelemetry", "8:13"),
     "telemetry: {traces: opentelemetry}": ("telemetry.traces: opentelemetry", "8:13"),
     "telemetry: {heartbeat: 5s}": (

@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 
 from policyctl.diagnostics import Diagnostic, Severity
+from policyctl.generate.support import unsupported
 from policyctl.lint.engine import lint
 from policyctl.resolve.policy import Operation, Project
 from policyctl.resolve.project import InputFile, Inputs, Loaded, load_project
 from policyctl.resolve.worst_case import worst_case
 
 ROOT = Path(__file__).parents[2]
-
-# Patterns and keys that generated code does not serve yet; they wait in policies/next.
-WAITING = ("idempotency", "rate_limit", "hedge")
 
 
 @cache
@@ -91,28 +89,14 @@ def test_every_service_has_an_owner() -> None:
         assert service.description
 
 
-def test_services_outside_next_use_generated_patterns_alone() -> None:
-    """What generation does not have yet is in policies/next."""
-    for service in project().services.values():
-        if service.path.startswith("policies/next/"):
-            continue
-        assert service.inbound is None
-        assert "redis" not in {queue.store for queue in service.queues.values()}
-        for found in service.operations.values():
-            assert found.kind == "unary"
-            assert [name for name in WAITING if getattr(found, name)] == []
-
-
-def test_services_in_next_need_to_wait() -> None:
-    """A service is there for a pattern that is not generated yet."""
-    for service in project().services.values():
-        if service.path.startswith("policies/next/"):
-            operations = service.operations.values()
-            assert (
-                any(queue.store == "redis" for queue in service.queues.values())
-                or service.inbound
-                or any(getattr(found, name) for found in operations for name in WAITING)
-            )
+def test_every_service_can_be_generated() -> None:
+    """No example waits for a pattern that the runtime does not serve yet."""
+    waiting = [
+        finding.policy_path
+        for service in project().services.values()
+        for finding in unsupported(service)
+    ]
+    assert waiting == []
 
 
 @pytest.mark.parametrize(
