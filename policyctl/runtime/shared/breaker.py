@@ -24,7 +24,13 @@ from policyctl.runtime.shared.tally import (
     TalliedTimeWindow,
     make_tallied,
 )
-from policyctl.runtime.shared.waiting import ABANDONED, ANSWERED, PENDING, Question
+from policyctl.runtime.shared.waiting import (
+    ABANDONED,
+    ANSWERED,
+    PENDING,
+    Question,
+    wake_all,
+)
 from policyctl.runtime.window import BUCKETS
 
 TYPE_CHECKING = False
@@ -47,6 +53,7 @@ _BUSY = 0.05
 """Seconds for which "all permits are in use" is believed without asking again."""
 _CLOSE_ENOUGH = 0.01
 _MICRO = 1_000_000
+_SENT = "sent"
 _LONGEST = 2_592_000.0
 
 _next_lease = count(1).__next__
@@ -151,18 +158,25 @@ class SharedBreaker(Breaker):
     def ask(self, permit: int) -> None:
         """Get a lease for ``permit`` if there is one, blocking the thread."""
         question = Question(permit)
-        self._put(question)
         try:
+            with self.lock:
+                self._asked.append(question)
+            self._link.serve_here(self)
             question.wait(PATIENCE)
-        finally:
+        except BaseException:
             self._end(question)
+            self._give_back(permit)
+            raise
+        self._end(question)
 
     async def ask_async(self, permit: int) -> None:
         """``ask`` without blocking the event loop."""
         from asyncio import get_running_loop
 
         question = Question(permit, get_running_loop())
-        self._put(question)
+        with self.lock:
+            self._asked.append(question)
+        self._link.push(self)
         try:
             await question.wait_async(PATIENCE)
         except BaseException:
@@ -170,11 +184,6 @@ class SharedBreaker(Breaker):
             self._give_back(permit)
             raise
         self._end(question)
-
-    def _put(self, question: Question) -> None:
-        with self.lock:
-            self._asked.append(question)
-        self._link.push(self)
 
     def _end(self, question: Question) -> None:
         """The asker goes on; an answer that comes later is given back."""
@@ -329,6 +338,8 @@ class SharedBreaker(Breaker):
         self._sent, self._outbox = self._outbox, []
         wanted = [q for q in self._asked if q.state == PENDING]
         if wanted and self._joined:
+            for question in wanted:
+                question.answer = _SENT
             leases = min(len(wanted), self.settings.half_open_max_calls)
             steps.append(["p", *(_lease_name() for _ in range(leases))])
         return steps
@@ -357,7 +368,7 @@ class SharedBreaker(Breaker):
         now = CLOCK.now()
         with self.lock:
             self._recheck_at = now + suspicion / _MICRO if suspicion else inf
-            first, self._was_alone = not self._joined, False
+            self._was_alone = False
             self._sent = []
             leases = [lease.decode() for lease in given]
             if self._outbox:  # it knows more by now than this reply
@@ -373,10 +384,9 @@ class SharedBreaker(Breaker):
             self._version = version
             self._joined = True
             self._refresh()
-            if first and self._asked and self._state != CLOSED and now >= self.until:
-                return True
-            self._answer(leases, now)
-            return False
+            probing = self._state != CLOSED and now >= self.until
+            self._answer(leases, now, everyone=not probing)
+            return bool(self._asked)
 
     def _follow(
         self, state: str, version: int, rest: float, reopenings: int, now: float
@@ -401,16 +411,20 @@ class SharedBreaker(Breaker):
             self.until = now
             self._move(HALF_OPEN)
 
-    def _answer(self, given: list[str], now: float) -> None:
+    def _answer(self, given: list[str], now: float, everyone: bool) -> None:
+        """Answer who asked before the reply was made, or everyone."""
         asked, self._asked = self._asked, []
-        for question in asked:
-            if question.state == PENDING:
-                question.state = ANSWERED
-                if given:
-                    self._grants[question.subject] = self.episode, given.pop()
-                elif self._state == HALF_OPEN:
-                    self._busy_until = now + _BUSY
-                question.wake()
+        waiting = [question for question in asked if question.state == PENDING]
+        if not everyone:
+            self._asked = [q for q in waiting if q.answer != _SENT]
+            waiting = [q for q in waiting if q.answer == _SENT]
+        for question in waiting:
+            question.state = ANSWERED
+            if given:
+                self._grants[question.subject] = self.episode, given.pop()
+            elif self._state == HALF_OPEN:
+                self._busy_until = now + _BUSY
+        wake_all(waiting)
         self._outbox += [["n", self._version, lease] for lease in given]
 
     def went_away(self) -> None:
@@ -428,7 +442,7 @@ class SharedBreaker(Breaker):
             for _ in range(worked):
                 if self._state == HALF_OPEN:
                     self._probe_success(now, 0.0)
-            self._answer([], now)
+            self._answer([], now, everyone=True)
         self._tell()
 
     def _join(self) -> None:
@@ -452,7 +466,7 @@ class SharedBreaker(Breaker):
         if self._is_unusual() and not self._unusual:
             self._unusual = True
             for gate in self._gates:  # their locks may not be free yet
-                gate.count += UNUSUAL
+                gate.add(UNUSUAL)
 
 
 def _config(settings: CircuitBreaker) -> dict[str, Any]:

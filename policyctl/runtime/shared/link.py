@@ -95,6 +95,7 @@ class Link:
         self._lock = allocate_lock()
         self._bell = allocate_lock()
         self._bell.acquire()
+        self._busy = allocate_lock()
         self._dirty: list[Member] = []
         self._thread: Thread | None = None
         self._generation = 0
@@ -134,6 +135,24 @@ class Link:
                 )
                 self._thread.start()
 
+    def serve_here(self, member: Member) -> None:
+        """``push`` for a thread that will wait: exchange in it unless one is under way."""
+        if self.state != UP or not self._busy.acquire(blocking=False):
+            self.push(member)
+            return
+        try:
+            members = [member]
+            for _ in range(_FAST_EXCHANGES):
+                members = self._exchange(members, False)
+                if not members:
+                    return
+        except BaseException as error:
+            self._failed(error)
+            raise
+        finally:
+            self._busy.release()
+        self.push(member)
+
     def _ring(self) -> None:
         if self._bell.locked():
             self._bell.release()
@@ -164,10 +183,11 @@ class Link:
                 if due and not members:
                     self._thread = None
                     return
-            try:
-                self._serve(members, due)
-            except Exception as error:
-                self._failed(error)
+            with self._busy:
+                try:
+                    self._serve(members, due)
+                except Exception as error:
+                    self._failed(error)
             if due:
                 next_look = monotonic() + TICK
 
@@ -208,7 +228,7 @@ class Link:
             self._said_away = False
             _log("warning", "store %s is back; state is shared again", self.address)
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, error: BaseException) -> None:
         self.state = AWAY
         wait = _RETRIES[min(self._failures, len(_RETRIES) - 1)]
         self._failures += 1

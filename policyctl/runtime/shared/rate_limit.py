@@ -13,7 +13,13 @@ from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.rate_limit import TokenBucket
 from policyctl.runtime.shared.link import AWAY, PATIENCE, TICK, link_to
-from policyctl.runtime.shared.waiting import ABANDONED, ANSWERED, PENDING, Question
+from policyctl.runtime.shared.waiting import (
+    ABANDONED,
+    ANSWERED,
+    PENDING,
+    Question,
+    wake_all,
+)
 from policyctl.runtime.stores.redis import Script
 
 TYPE_CHECKING = False
@@ -110,8 +116,10 @@ class SharedBucket(TokenBucket):
         if known is not None:
             return known
         question = Question(longest_wait)
-        self._put(question)
         try:
+            with self._lock:
+                self._asked.append(question)
+            self._link.serve_here(self)
             question.wait(PATIENCE)
         except BaseException:
             self._abandon(question)
@@ -126,7 +134,9 @@ class SharedBucket(TokenBucket):
         if known is not None:
             return known
         question = Question(longest_wait, get_running_loop())
-        self._put(question)
+        with self._lock:
+            self._asked.append(question)
+        self._link.push(self)
         try:
             await question.wait_async(PATIENCE)
         except BaseException:
@@ -159,11 +169,6 @@ class SharedBucket(TokenBucket):
                 self.rejected += 1
             return False, wait
         return None
-
-    def _put(self, question: Question) -> None:
-        with self._lock:
-            self._asked.append(question)
-        self._link.push(self)
 
     def _abandon(self, question: Question) -> bool:
         """Stop waiting; a token that was given is returned. False if it was answered."""
@@ -212,6 +217,7 @@ class SharedBucket(TokenBucket):
         """Hand out the answers; True to be asked again at once."""
         tokens, answers = float(reply[0]), list(reply[1])
         now = CLOCK.now()
+        answered: list[Question] = []
         with self._lock:
             self._told = tokens
             sent = [q for q in self._asked if q.answer == ()]
@@ -224,10 +230,12 @@ class SharedBucket(TokenBucket):
                 if question.state == PENDING:
                     question.answer = taken, wait
                     question.state = ANSWERED
-                    question.wake()
+                    answered.append(question)
                 else:
                     self._returned += taken
-            return bool(self._asked or self._returned)
+            again = bool(self._asked or self._returned)
+        wake_all(answered)
+        return again
 
     def went_away(self) -> None:
         """Let those who asked use the local bucket."""
@@ -235,11 +243,11 @@ class SharedBucket(TokenBucket):
             asked, self._asked = self._asked, []
             self._returned = 0
             self._next_at = -inf
-            for question in asked:
+            waiting = [question for question in asked if question.state == PENDING]
+            for question in waiting:
                 question.answer = None
-                if question.state == PENDING:
-                    question.state = ANSWERED
-                    question.wake()
+                question.state = ANSWERED
+        wake_all(waiting)
 
     def after_fork(self) -> None:
         """In a child process: a fresh lock, and nothing asked."""

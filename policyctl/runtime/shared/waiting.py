@@ -37,16 +37,6 @@ class Question:
         else:
             self._future = loop.create_future()
 
-    def wake(self) -> None:
-        """Tell who waits that there is an answer."""
-        if self._loop is None:
-            self._lock.release()
-            return
-        try:
-            self._loop.call_soon_threadsafe(self._finish)
-        except RuntimeError:  # its loop is closed
-            return
-
     def _finish(self) -> None:
         if self._future is not None and not self._future.done():
             self._future.set_result(None)
@@ -61,3 +51,23 @@ class Question:
 
         assert self._future is not None
         await wait([self._future], timeout=longest)
+
+
+def wake_all(questions: list[Question]) -> None:
+    """Tell those who wait that there are answers: each loop once, in order."""
+    by_loop: dict[AbstractEventLoop, list[Question]] = {}
+    for question in questions:
+        if question._loop is None:
+            question._lock.release()
+        else:
+            by_loop.setdefault(question._loop, []).append(question)
+    for loop, theirs in by_loop.items():
+        try:
+            loop.call_soon_threadsafe(_finish_all, theirs)
+        except RuntimeError:  # the loop is closed
+            continue
+
+
+def _finish_all(questions: list[Question]) -> None:
+    for question in questions:
+        question._finish()
