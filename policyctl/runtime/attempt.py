@@ -170,7 +170,7 @@ class Attempt:
         if self.waiters is None:
             gate = self.policy.gate
             with gate.lock:
-                gate.count += 1
+                gate.add(1)
         elif not self.waiters.try_enter():
             return False
         self.holds_slot = True

@@ -118,7 +118,7 @@ class Breaker:
             self._gates += (gate,)
             gate.episode = self.episode
             if self._unusual:
-                gate.count += UNUSUAL
+                gate.add(UNUSUAL)
 
     def attach_queue(self, waiters: Waiters) -> None:
         """Turn away who waits there when the circuit opens (C6)."""
@@ -392,10 +392,10 @@ class Breaker:
         for gate in self._gates:
             with gate.lock:
                 if change > 0:
-                    gate.count += change
+                    gate.add(change)
                 gate.episode = self.episode
                 if change < 0:
-                    gate.count += change
+                    gate.add(change)
         if refusing:
             for queue in self._queues:
                 self._turned_away += tuple(queue.turn_away(self))

@@ -129,13 +129,13 @@ class Waiters:
         """Take a slot if one is free and nobody waits for it."""
         gate = self.gate
         with gate.lock:
-            gate.count += UNUSUAL  # nobody enters or leaves at the side meanwhile
+            gate.add(UNUSUAL)  # nobody enters or leaves at the side meanwhile
             admitted = self.settings.mode != "enforce" or (
                 not self.queue and gate.in_use < self.max_concurrent
             )
             if self.settings.mode == "observe" and gate.in_use >= self.max_concurrent:
                 self.rejected += 1
-            gate.count += admitted - UNUSUAL
+            gate.add(admitted - UNUSUAL)
         return admitted
 
     def join(self, waiter: Waiter) -> int:
@@ -155,7 +155,7 @@ class Waiters:
                 return QUEUE_FULL
             self.queue.append(waiter)
             if len(self.queue) == 1:
-                self.gate.count += UNUSUAL
+                self.gate.add(UNUSUAL)
             woken = self.serve()
         self.wake(woken)
         return WAITING
@@ -178,7 +178,7 @@ class Waiters:
     def _remove(self, waiter: Waiter) -> None:
         self.queue.remove(waiter)
         if not self.queue:
-            self.gate.count -= UNUSUAL
+            self.gate.add(-UNUSUAL)
 
     # -- leaving -----------------------------------------------------------------
 
@@ -197,9 +197,9 @@ class Waiters:
             waiter = queue.pop(0)
             waiter.state = GRANTED
             served.append(waiter)
-            gate.count += 1
+            gate.add(1)
             if not queue:
-                gate.count -= UNUSUAL
+                gate.add(-UNUSUAL)
         return served
 
     def wake(self, served: list[Waiter]) -> None:

@@ -5,17 +5,21 @@ closer: a breaker that is not quietly closed, waiters, an observer. One comparis
 ``Gate.limit`` on the way in and one with ``UNUSUAL`` on the way out thus cover breaker,
 half-open permits and bulkhead; everything else is on slow paths under ``Gate.lock``.
 
-On builds with the GIL a statement such as ``n = gate.count; gate.count = n + 1`` on one
-line, without a call in it, cannot be interrupted: the interpreter switches threads, runs
+The number lives in a closure cell that all compiled wrappers share, since the
+interpreter reads and writes a variable of its own faster than an attribute.
+
+On builds with the GIL a statement such as ``n = count; count = n + 1`` on one line,
+without a call in it, cannot be interrupted: the interpreter switches threads, runs
 signal handlers and traces only at calls, at jumps back and at new lines. Compiled
-wrappers use that; ``tests/runtime/test_gate.py`` holds it against the bytecode. Where
-the GIL is absent they take the lock instead.
+wrappers use that, and ``Gate.add`` does; ``tests/runtime/test_gate.py`` holds it against
+the bytecode. Where the GIL is absent they take the lock instead.
 """
 
 from __future__ import annotations
 
 import sys
 from _thread import allocate_lock
+from types import CellType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +40,7 @@ class Gate:
     """Attempts inside, the limit on them, and the breaker's episode.
 
     Attributes:
-        count: attempts inside plus ``UNUSUAL`` times the reasons to look closer.
+        cell: holds ``count``; wrappers have it in their closure.
         limit: what ``count`` must be below for an attempt to pass at once;
             ``UNUSUAL`` where there is no bulkhead.
         episode: the breaker's current episode (C8), 0 without a breaker.
@@ -45,16 +49,26 @@ class Gate:
         waiters: who waits for a slot.
     """
 
-    __slots__ = ("_stale", "breaker", "count", "episode", "limit", "lock", "waiters")
+    __slots__ = ("_stale", "breaker", "cell", "episode", "limit", "lock", "waiters")
 
     def __init__(self) -> None:
-        self.count = 0
+        self.cell = CellType(0)
         self.limit = UNUSUAL
         self.episode = 0
         self._stale = 0
         self.lock = allocate_lock()
         self.breaker: Breaker | None = None
         self.waiters: Waiters | None = None
+
+    @property
+    def count(self) -> int:
+        """Attempts inside plus ``UNUSUAL`` times the reasons to look closer."""
+        count: int = self.cell.cell_contents
+        return count
+
+    def add(self, change: int) -> None:
+        """Change the count in one step; the caller holds the lock."""
+        self.cell.cell_contents += change
 
     @property
     def in_use(self) -> int:
@@ -64,11 +78,11 @@ class Gate:
     def leave(self) -> None:
         """Count one attempt out; the caller holds the lock."""
         if self.count % UNUSUAL:
-            self.count -= 1
+            self.add(-1)
         elif self._stale:
             self._stale -= 1
             if not self._stale:
-                self.count -= UNUSUAL
+                self.add(-UNUSUAL)
 
     def after_fork(self) -> None:
         """In a child process: a fresh lock, and none of the parent's attempts inside.
@@ -84,4 +98,4 @@ class Gate:
             self.waiters.queue = []
         flagged = inside > 0 and not self._stale
         self._stale += inside
-        self.count -= inside + (waiting - flagged) * UNUSUAL
+        self.add((flagged - waiting) * UNUSUAL - inside)

@@ -387,7 +387,7 @@ class Policy:
             self._async_call = self._sync_call = None
             if self.meter is not None and self.wrapped is not None:
                 with self.gate.lock:
-                    self.gate.count += UNUSUAL
+                    self.gate.add(UNUSUAL)
         self.fall_asleep()
 
     def fall_asleep(self) -> None:
@@ -395,7 +395,7 @@ class Policy:
         with self.gate.lock:
             if not self.asleep:
                 self.asleep = True
-                self.gate.count += UNUSUAL
+                self.gate.add(UNUSUAL)
 
     def wake(self) -> None:
         """Start the telemetry of the service, after the first call."""
@@ -403,7 +403,7 @@ class Policy:
             if not self.asleep:
                 return
             self.asleep = False
-            self.gate.count -= UNUSUAL
+            self.gate.add(-UNUSUAL)
         SWITCH.wake(self.service)
 
     def workers(self) -> Workers:

@@ -97,7 +97,7 @@ class TokenBudget:
     def _flag(self, flagged: bool) -> None:
         self._flagged = flagged
         with self._gate.lock:
-            self._gate.count += UNUSUAL if flagged else -UNUSUAL
+            self._gate.add(UNUSUAL if flagged else -UNUSUAL)
 
     def refill(self) -> None:
         """Fill the bucket, as it is when a process starts."""

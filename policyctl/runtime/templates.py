@@ -5,7 +5,7 @@ and unpacked, and only those lines that its policy needs. What is unusual leaves
 for the slow side: a budget that is shorter than the limit, a gate that is full or
 flagged, an exception, a result that has to be judged.
 
-The lines that change ``gate.count`` are single statements without a call; see ``gate``.
+The lines that change the gate's count are single statements without a call; see ``gate``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from policyctl.runtime.signatures import Shape
 
 CLOSURE = (
-    *("fn", "policy", "gate", "limit", "need", "total", "window", "slow"),
+    *("fn", "policy", "gate", "count", "limit", "need", "total", "window", "slow"),
     *("meter", "counts"),
 )
 """What ``make`` takes, in this order, each under the prefix of wrappers; other names
@@ -79,9 +79,12 @@ def source(shape: Shape, features: Features, packed: bool) -> str:
         f"def make({', '.join('_pc_' + name for name in names)}):",
         f"  {head} guarded({shape.parameters}):",
     ]
-    if features.timer and not features.slow:
-        lines.insert(1, "  _pc_wheel = _pc_no_wheel")
-        lines.append("    nonlocal _pc_wheel")
+    if not features.slow:
+        shared = "nonlocal _pc_count"
+        if features.timer:
+            lines.insert(1, "  _pc_wheel = _pc_no_wheel")
+            shared += ", _pc_wheel"
+        lines.append("    " + shared)
     body = _slow(shape, features) if features.slow else _fast(shape, features)
     lines += ["    " + line for line in body]
     lines.append("  return guarded")
@@ -151,16 +154,16 @@ def _find_task(slow: str) -> list[str]:
 
 
 _PASS_IN = (
-    "if (_pc_n := _pc_gate.count) < _pc_gate.limit: "
-    "_pc_gate.count = _pc_n + 1; _pc_episode = _pc_gate.episode"
+    "if (_pc_n := _pc_count) < _pc_gate.limit: "
+    "_pc_count = _pc_n + 1; _pc_episode = _pc_gate.episode"
 )
-_PASS_OUT = "if (_pc_n := _pc_gate.count) < _pc_UNUSUAL: _pc_gate.count = _pc_n - 1"
+_PASS_OUT = "if (_pc_n := _pc_count) < _pc_UNUSUAL: _pc_count = _pc_n - 1"
 
 _COUNT_OUT = (
-    "if (_pc_n := _pc_gate.count) < _pc_UNUSUAL and _pc_episode == _pc_gate.episode"
+    "if (_pc_n := _pc_count) < _pc_UNUSUAL and _pc_episode == _pc_gate.episode"
     " and _pc_end < _pc_window.until and _pc_end - _pc_start <= _pc_slow"
     " and (_pc_fresh := _pc_window.fresh) < _pc_window.room: "
-    "_pc_gate.count = _pc_n - 1; _pc_window.fresh = _pc_fresh + 1"
+    "_pc_count = _pc_n - 1; _pc_window.fresh = _pc_fresh + 1"
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from _bisect import bisect_left
+from types import FunctionType
 
 from policyctl.runtime import fast, run_sync
 from policyctl.runtime.aio import AIO, NO_WHEEL
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from policyctl.runtime.gate import Gate
     from policyctl.runtime.policy import Policy
 
 _COPIED = ("__module__", "__name__", "__qualname__", "__doc__", "__type_params__")
@@ -107,7 +109,28 @@ def _make(policy: Policy, shape: Shape, asynchronous: bool, fn: Any) -> Any:
     first = () if fn is None else (fn,)
     meter = policy.meter
     metered = meter, None if meter is None else meter.fast
-    return make(*first, policy, policy.gate, *limits, *_window(policy), *metered)
+    gate = policy.gate
+    wrapper = make(*first, policy, gate, 0, *limits, *_window(policy), *metered)
+    return _share_count(wrapper, gate)
+
+
+def _share_count(wrapper: Any, gate: Gate) -> Any:
+    """The same function with the gate's count in place of a count of its own."""
+    code = wrapper.__code__
+    name = f"{PREFIX}count"
+    if name not in code.co_freevars:
+        return wrapper
+    cells = list(wrapper.__closure__)
+    cells[code.co_freevars.index(name)] = gate.cell
+    shared = FunctionType(
+        code,
+        wrapper.__globals__,
+        wrapper.__name__,
+        wrapper.__defaults__,
+        tuple(cells),
+    )
+    shared.__kwdefaults__ = wrapper.__kwdefaults__
+    return shared
 
 
 def _window(policy: Policy) -> tuple[object, float]:

@@ -377,7 +377,7 @@ def test_fork_while_locks_are_held_and_calls_run() -> None:
             child.start()
 
     child: Any = context.Process(target=_child, args=(policy, send))
-    policy.gate.count += 2
+    policy.gate.add(2)
     in_flight()
     assert receive.poll(20)
     assert receive.recv() == (0, "child", "child", 0)

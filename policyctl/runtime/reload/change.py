@@ -91,7 +91,7 @@ def _take_slow_side(policy: Policy) -> None:
     if policy not in _flagged:
         _flagged.add(policy)
         with policy.gate.lock:
-            policy.gate.count += UNUSUAL
+            policy.gate.add(UNUSUAL)
 
 
 def _change_retry(policy: Policy, settings: Any) -> None:
