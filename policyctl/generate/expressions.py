@@ -50,6 +50,8 @@ def policy_arguments(
         lay_out("service=", literals.string(service), indent, ","),
         lay_out("operation=", literals.string(operation), indent, ","),
     ]
+    if policy.kind != "unary":
+        arguments.append(lay_out("kind=", literals.string(policy.kind), indent, ","))
     if policy.idempotent is not None:
         arguments.append(lay_out("idempotent=", repr(policy.idempotent), indent, ","))
     if policy.transport is not None:

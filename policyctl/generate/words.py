@@ -69,6 +69,8 @@ def _inbound_budget(block: InboundBudget) -> str:
 def _nature(operation: Operation) -> str:
     kinds = {None: "not known to be idempotent", True: "idempotent"}
     kind = kinds.get(operation.idempotent, "not idempotent")
+    if operation.kind == "stream":
+        kind = f"a stream, {kind}"
     return f"{kind}, {operation.transport}" if operation.transport else kind
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from types import MethodType
 
+from policyctl.runtime.client_forms import guard_form
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.lazy import load
-from policyctl.runtime.signatures import is_async
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
     C = TypeVar("C", bound=type)
 
+NO_FORMS: Mapping[str, str] = {}
+
 
 def client(
     target: str,
     *,
     methods: Mapping[str, Policy],
-    awaits: tuple[str, ...] = (),
+    forms: Mapping[str, str] = NO_FORMS,
     statics: tuple[str, ...] = (),
     properties: tuple[str, ...] = (),
     contexts: tuple[str, ...] = (),
@@ -39,7 +41,10 @@ def client(
         target: the class, ``package.module:Class``; it is imported only where a method
             is used without an instance.
         methods: the policies by the names of the methods.
-        awaits: plain methods that return something to await.
+        forms: how results are used, of methods whose own form does not show it:
+            ``awaitable`` for plain ones whose answer is awaited, ``stream`` and ``async
+            stream`` for those that return iterators, ``manager`` and ``async manager``
+            for those that return context managers.
         statics: methods that need no instance: static ones and those of the class.
         properties: properties that are passed through.
         contexts: ``sync`` and ``async``: the client is a context manager of that kind,
@@ -49,7 +54,7 @@ def client(
     def decorate(cls: C) -> C:
         for name, policy in methods.items():
             make = _Static if name in statics else _Method
-            setattr(cls, name, make(target, name, policy, name in awaits))
+            setattr(cls, name, make(target, name, policy, forms.get(name, "")))
         members: dict[str, Any] = {name: _passed(name) for name in properties}
         for kind in contexts:
             members.update(_CONTEXTS[kind])
@@ -62,16 +67,17 @@ def client(
 
 
 def functions(
-    targets: Mapping[str, tuple[str, Policy]], *, awaits: tuple[str, ...] = ()
+    targets: Mapping[str, tuple[str, Policy]], *, forms: Mapping[str, str] = NO_FORMS
 ) -> Callable[[C], C]:
     """A decorator that gives a class guarded functions, imported when first called.
 
-    ``targets`` are ``package.module:function`` and the policy, by name.
+    ``targets`` are ``package.module:function`` and the policy, by name; ``forms`` as
+    those of ``client``.
     """
 
     def decorate(cls: C) -> C:
         for name, (target, policy) in targets.items():
-            setattr(cls, name, _Static("", target, policy, name in awaits))
+            setattr(cls, name, _Static("", target, policy, forms.get(name, "")))
         return cls
 
     return decorate
@@ -80,13 +86,13 @@ def functions(
 class _Member:
     """What the class has for a method; it knows how to guard the real one."""
 
-    __slots__ = ("_awaits", "_known", "name", "policy", "target")
+    __slots__ = ("_form", "_known", "name", "policy", "target")
 
-    def __init__(self, target: str, name: str, policy: Policy, awaits: bool) -> None:
+    def __init__(self, target: str, name: str, policy: Policy, form: str) -> None:
         self.target = target
         self.name = name
         self.policy = policy
-        self._awaits = awaits
+        self._form = form
         # One function and its guarded form: clients made at run time have functions of
         # their own, and keeping all of them would keep all such clients alive.
         self._known: tuple[Any, Any] = (None, None)
@@ -101,7 +107,7 @@ class _Member:
         known, guarded = self._known
         if known is fn:
             return guarded
-        guarded = self.policy(self._awaitable(fn) if self._awaits else fn)
+        guarded = guard_form(self.policy, fn, self._form)
         self._known = (fn, guarded)
         return guarded
 
@@ -109,19 +115,7 @@ class _Member:
         """The guarded form of a method or function as it was looked up."""
         if type(found) is MethodType:
             return MethodType(self.guard(found.__func__), found.__self__)
-        return self.policy(self._awaitable(found) if self._awaits else found)
-
-    def _awaitable(self, fn: Any) -> Any:
-        """A coroutine function of a plain one that returns something to await."""
-        if is_async(fn):
-            return fn
-        from functools import wraps
-
-        @wraps(fn)
-        async def awaited(*args: Any, **kwargs: Any) -> Any:
-            return await fn(*args, **kwargs)
-
-        return awaited
+        return guard_form(self.policy, found, self._form)
 
 
 class _Method(_Member):

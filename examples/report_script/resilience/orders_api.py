@@ -47,7 +47,7 @@ from policyctl.runtime import clients as _clients
 from policyctl.runtime import policy as _policy
 from policyctl.runtime import settings as _settings
 
-# pyright: reportPrivateUsage=false
+# pyright: reportDeprecated=false, reportPrivateUsage=false
 if _typing.TYPE_CHECKING:
     import requests.models as _requests_models
     import requests.sessions as _requests_sessions

@@ -28,7 +28,6 @@ class Imports:
 
     library: Library
     shadowed: frozenset[str] = frozenset()
-    _private: bool = False
     _aliases: dict[str, str] = field(default_factory=dict[str, str])
     _variables: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -38,7 +37,6 @@ class Imports:
             return symbol.name
         module, name = self.library.public_path(symbol)
         alias = self.module(module)
-        self._private = self._private or any(p[:1] == "_" for p in name.split("."))
         return f"{alias}.{name}" if name else alias
 
     def module(self, module: str) -> str:
@@ -70,11 +68,6 @@ class Imports:
                 if known == arguments:
                     return candidate
             number += 1
-
-    def comments(self) -> tuple[str, ...]:
-        """Comments that pyright reads: a library's public signatures may name its
-        private classes."""
-        return ("# pyright: reportPrivateUsage=false",) if self._private else ()
 
     def lines(self) -> tuple[str, ...]:
         """The import statements, sorted."""

@@ -25,7 +25,10 @@ from policyctl.model.code.scope import FunctionNode
 
 
 def choose(
-    annotations: Annotations, function: Function, target: ClassTarget, wrapper: str
+    annotations: Annotations,
+    function: Function,
+    target: ClassTarget,
+    wrapper: str = "",
 ) -> list[tuple[FunctionNode, str | None]]:
     """The overloads that the class has, each with the annotation of ``self`` to print.
 

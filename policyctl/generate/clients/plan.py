@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from policyctl.diagnostics import Diagnostic
@@ -23,13 +23,15 @@ from policyctl.generate.contexts import ClientContext
 from policyctl.generate.digest import content_digest
 from policyctl.generate.docstrings import paragraph, quoted
 from policyctl.generate.layout import Group, call, lay_out, sequence
-from policyctl.model.code.callables import Function, gives_awaitable
+from policyctl.model.code.callables import Function
 from policyctl.model.code.classes import own_parameters
 from policyctl.model.code.library import Library
 from policyctl.model.code.names import Context, Key, parameter_kind
-from policyctl.resolve.policy import Operation, Service
+from policyctl.resolve.policy import Service
 
 INDENT = "    "
+# A library's public signatures may name private classes, and deprecated ones.
+COMMENTS = ("# pyright: reportDeprecated=false, reportPrivateUsage=false",)
 FUNCTIONS = "guarded"
 """The class that holds guarded functions."""
 
@@ -78,10 +80,8 @@ def plan_clients(service: Service, library: Library) -> Clients:
     imports = Imports(library, _shadowed(service, targets, library))
     classes = [_client(client, imports, library) for client in targets.clients.values()]
     if targets.functions:
-        classes.append(_functions(targets.functions, imports, library))
-    return Clients(
-        imports.comments(), imports.lines(), imports.declarations(), tuple(classes)
-    )
+        classes.append(_functions(targets, imports, library))
+    return Clients(COMMENTS, imports.lines(), imports.declarations(), tuple(classes))
 
 
 def _shadowed(service: Service, targets: Targets, library: Library) -> frozenset[str]:
@@ -106,7 +106,6 @@ def _client(client: Client, imports: Imports, library: Library) -> ClientContext
     for kind in kinds:
         stubs += ["", *context_stubs(annotations, client.target, kind)]
     options = {
-        "awaits": _awaits(library, client),
         "statics": [
             name
             for name, (_, function) in client.methods.items()
@@ -123,7 +122,7 @@ def _client(client: Client, imports: Imports, library: Library) -> ClientContext
             for name, (operation, _) in client.methods.items()
         ),
     )
-    arguments = [("methods", methods), *_options(options)]
+    arguments = [("methods", methods), *_forms(client.forms), *_options(options)]
     decorator = Group(
         "@_clients.client",
         "()",
@@ -180,28 +179,21 @@ def _method(
     yield from stub(annotations, function, chosen, name, INDENT * 2)
 
 
-def _functions(
-    functions: dict[str, tuple[Operation, Function]],
-    imports: Imports,
-    library: Library,
-) -> ClientContext:
+def _functions(targets: Targets, imports: Imports, library: Library) -> ClientContext:
     annotations = Annotations(library, imports)
     stubs: list[str] = []
-    targets: list[tuple[str, Group]] = []
-    awaits: list[str] = []
-    for name, (operation, function) in functions.items():
+    pairs: list[tuple[str, Group]] = []
+    for name, (operation, function) in targets.functions.items():
         nodes = [(node, None) for node in function.overloads]
         stubs += ["", *stub(annotations, function, list(nodes), name, INDENT * 2)]
         pair = [literals.string(operation.target or ""), name]
-        targets.append((f"{literals.string(name)}: ", sequence(pair)))
-        if gives_awaitable(library, function.within(nodes[0][0]), nodes[0][0]):
-            awaits.append(name)
+        pairs.append((f"{literals.string(name)}: ", sequence(pair)))
     decorator = Group(
         "@_clients.functions",
         "()",
         (
-            ("", Group("", "{}", tuple(targets))),
-            *call("", _options({"awaits": awaits})).items,
+            ("", Group("", "{}", tuple(pairs))),
+            *call("", _forms(targets.forms)).items,
         ),
     )
     text = "Functions, with each call under the policy of its operation."
@@ -215,25 +207,17 @@ def _functions(
     )
 
 
+def _forms(forms: Mapping[str, str]) -> list[tuple[str, Group]]:
+    items = [
+        (f"{literals.string(name)}: ", literals.string(form))
+        for name, form in forms.items()
+    ]
+    return [("forms", Group("", "{}", tuple(items)))] if items else []
+
+
 def _options(options: dict[str, list[str]]) -> list[tuple[str, Group]]:
     return [
         (name, sequence([literals.string(value) for value in values]))
         for name, values in options.items()
         if values
     ]
-
-
-def _awaits(library: Library, client: Client) -> list[str]:
-    """Plain methods that return something to await."""
-    found: list[str] = []
-    probe = Annotations(library, Imports(library))
-    for name, (_, function) in client.methods.items():
-        node, _ = choose(probe, function, client.target, client.name)[0]
-        if gives_awaitable(library, function.within(node), node):
-            found.append(name)
-    return found
-
-
-def names_of(clients: Iterable[ClientContext]) -> list[str]:
-    """What the module exports for its clients."""
-    return [client.name for client in clients]

@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 
 from policyctl.checks.references import nearest, parse_reference
 from policyctl.diagnostics import Diagnostic, Severity, Span
+from policyctl.generate.clients.annotations import Annotations
+from policyctl.generate.clients.forms import Form, form_of, needs_word, objection
+from policyctl.generate.clients.imports import Imports
+from policyctl.generate.clients.overloads import choose
 from policyctl.model.code.callables import (
     ClassTarget,
     Function,
@@ -31,6 +35,7 @@ class Client:
         reference: the target, ``package.module:Class``.
         target: the class as it was read.
         methods: the guarded methods by name, each with the operation that guards it.
+        forms: how the results of methods are used where the object does not show it.
     """
 
     reference: str
@@ -38,6 +43,7 @@ class Client:
     methods: dict[str, tuple[Operation, Function]] = field(
         default_factory=dict[str, "tuple[Operation, Function]"]
     )
+    forms: dict[str, Form] = field(default_factory=dict[str, Form])
 
     @property
     def name(self) -> str:
@@ -53,6 +59,7 @@ class Targets:
     functions: dict[str, tuple[Operation, Function]] = field(
         default_factory=dict[str, "tuple[Operation, Function]"]
     )
+    forms: dict[str, Form] = field(default_factory=dict[str, Form])
     findings: list[Diagnostic] = field(default_factory=list[Diagnostic])
 
 
@@ -94,8 +101,11 @@ def _add_function(
     if function is None:
         found.findings.append(_unreadable(library, operation, None, reference))
         return
-    found.findings += _unsuitable(operation, reference, function)
+    form = form_of(library, function, function.overloads[0])
+    found.findings += _unsuitable(operation, reference, form)
     found.functions[operation.name] = operation, function
+    if needs_word(form):
+        found.forms[operation.name] = form
 
 
 def _add_method(
@@ -121,7 +131,9 @@ def _add_method(
         is_property = isinstance(function, Property)
         found.findings.append(_no_method(library, client, operation, name, is_property))
         return
-    found.findings += _unsuitable(operation, f"{reference}.{name}", function)
+    node, _ = choose(Annotations(library, Imports(library)), function, client.target)[0]
+    form = form_of(library, function, node)
+    found.findings += _unsuitable(operation, f"{reference}.{name}", form)
     known = client.methods.get(name)
     if known is not None:
         message = f"{reference}.{name} is guarded by {known[0].name} already"
@@ -130,6 +142,8 @@ def _add_method(
         )
         return
     client.methods[name] = operation, function
+    if needs_word(form):
+        client.forms[name] = form
 
 
 def _unreadable(
@@ -174,17 +188,11 @@ def _no_method(
 
 
 def _unsuitable(
-    operation: Operation, reference: str, function: Function
+    operation: Operation, reference: str, form: Form
 ) -> Iterator[Diagnostic]:
-    if operation.kind == "stream":
-        return
-    if function.is_context_manager:
-        message = f"{reference} is a context manager, not one answer"
-    elif function.yields:
-        message = f"{reference} is a generator function, not one answer"
-    else:
-        return
-    yield _mismatch(operation, message, "write kind: stream")
+    found = objection(form, operation.kind)
+    if found is not None:
+        yield _mismatch(operation, f"{reference} {found[0]}", found[1])
 
 
 def _clashes(service: Service, found: Targets) -> Iterator[Diagnostic]:

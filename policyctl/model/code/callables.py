@@ -12,16 +12,31 @@ from policyctl.model.code.names import Context, as_class, parsed, resolve
 from policyctl.model.code.scope import FunctionNode, accessor, is_overload, last_name
 
 Binding = Literal["instance", "class", "static", "function"]
-_AWAITABLE = frozenset({"Awaitable", "Coroutine", "Future", "Task", "CoroutineType"})
+Returned = Literal["awaitable", "stream", "async stream", "manager", "async manager"]
+_RETURNED: dict[str, Returned] = {
+    "Awaitable": "awaitable",
+    "Coroutine": "awaitable",
+    "CoroutineType": "awaitable",
+    "Future": "awaitable",
+    "Task": "awaitable",
+    "Iterator": "stream",
+    "Generator": "stream",
+    "AsyncIterator": "async stream",
+    "AsyncIterable": "async stream",
+    "AsyncGenerator": "async stream",
+    "ContextManager": "manager",
+    "AbstractContextManager": "manager",
+    "AsyncContextManager": "async manager",
+    "AbstractAsyncContextManager": "async manager",
+}
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _MODULES = (
     "typing",
     "typing_extensions",
     "collections.abc",
     "asyncio",
+    "contextlib",
     "types",
-    "asyncio.futures",
-    "asyncio.tasks",
 )
 
 
@@ -123,13 +138,22 @@ def read_function(library: Library, module: str, path: str) -> Function | None:
 
 def gives_awaitable(library: Library, context: Context, node: FunctionNode) -> bool:
     """Whether a plain function says that it returns something to await."""
+    return returned_kind(library, context, node) == "awaitable"
+
+
+def returned_kind(
+    library: Library, context: Context, node: FunctionNode
+) -> Returned | None:
+    """What the return type of a plain function says must be done with the result."""
     if isinstance(node, ast.AsyncFunctionDef) or node.returns is None:
-        return False
+        return None
     returned = parsed(node.returns)
     if isinstance(returned, ast.Subscript):
         returned = returned.value
     found = None if returned is None else resolve(library, context, returned)
-    return found is not None and found.module in _MODULES and found.name in _AWAITABLE
+    if found is None or found.module not in _MODULES:
+        return None
+    return _RETURNED.get(found.name)
 
 
 def _function(

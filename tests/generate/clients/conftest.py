@@ -47,6 +47,20 @@ operations:
   price: {target: "payment_sdk.client:quote"}
   price_later: {target: "payment_sdk.client:quote_later"}
 """
+STREAMS = """\
+version: 1
+service: stream_api
+target: payment_sdk:Client
+defaults: {kind: stream}
+operations:
+  stream: {bulkhead: {max_concurrent: 2}}
+  numbers: {bulkhead: {max_concurrent: 2}}
+  pages: {bulkhead: {max_concurrent: 2}}
+  updates: {bulkhead: {max_concurrent: 2}}
+  session: {bulkhead: {max_concurrent: 2}}
+  transaction: {bulkhead: {max_concurrent: 2}}
+  lock: {bulkhead: {max_concurrent: 2}}
+"""
 OTHERS = """\
 version: 1
 service: store_api
@@ -79,7 +93,7 @@ operations:
 @pytest.fixture(scope="session")
 def texts() -> dict[str, str]:
     """Policies of the fixture library, and of others."""
-    return {"payments": PAYMENTS, "others": OTHERS}
+    return {"payments": PAYMENTS, "others": OTHERS, "streams": STREAMS}
 
 
 @pytest.fixture

@@ -57,6 +57,20 @@ HEAD = "version: 1\nservice: pay\n"
             (4, 14),
         ),
         (
+            "target: payment_sdk:Client\noperations: {pages: {}}\n",
+            "GN010",
+            "payment_sdk:Client.pages returns an iterator, not one answer",
+            "write kind: stream",
+            (4, 14),
+        ),
+        (
+            "target: payment_sdk:Client\noperations: {find: {kind: stream}}\n",
+            "GN010",
+            "payment_sdk:Client.find gives one answer, not a stream",
+            "remove kind: stream",
+            (4, 14),
+        ),
+        (
             "target: payment_sdk:Client\noperations: {session: {}}\n",
             "GN010",
             "payment_sdk:Client.session is a context manager, not one answer",

@@ -29,7 +29,7 @@ from payment_sdk import DeclinedError, Money, Order, Receipt
 from payment_sdk._models import Page
 from payment_sdk.generic import Store
 
-from acme import cache_api, http_api, payment_api, store_api
+from acme import cache_api, http_api, payment_api, store_api, stream_api
 
 
 async def payments(raw: payment_sdk.Client, order: Order) -> None:
@@ -88,6 +88,25 @@ async def payments(raw: payment_sdk.Client, order: Order) -> None:
     assert_type(await payment_api.guarded.price_later(order), Money)
 
 
+async def streams(raw: payment_sdk.Client) -> None:
+    client = stream_api.Client(raw)
+    async for receipt in client.stream(2):
+        assert_type(receipt, Receipt)
+    async for receipt in client.updates(2):
+        assert_type(receipt, Receipt)
+    for number in client.numbers(2):
+        assert_type(number, int)
+    with client.session("x") as entered:
+        assert_type(entered, payment_sdk.Client)
+    async with client.transaction() as entered:
+        assert_type(entered, payment_sdk.Client)
+    async with client.lock("x") as entered:
+        assert_type(entered, payment_sdk.Client)
+    client.session()  # ERROR
+    client.transaction(1)  # ERROR
+    await client.stream(2)  # ERROR
+
+
 def stores(raw: Store[Order], receipts: Store[Receipt], order: Order) -> None:
     client = store_api.Store(raw)
     assert_type(client, store_api.Store[Order])
@@ -143,7 +162,7 @@ def project(
     folder = tmp_path_factory.mktemp("clients")
     sys.path.insert(0, str(SDK))
     try:
-        text = f"{texts['payments']}---\n{texts['others']}"
+        text = f"{texts['payments']}---\n{texts['others']}---\n{texts['streams']}"
         assert generate(text, folder / "acme").diagnostics == ()
     finally:
         sys.path.remove(str(SDK))

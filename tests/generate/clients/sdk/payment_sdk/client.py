@@ -5,7 +5,11 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import AsyncIterator, Awaitable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Union, overload
 
 from typing_extensions import Unpack
@@ -150,12 +154,32 @@ class Client(Base["Receipt"]):
     @contextmanager
     def session(self, name: str) -> Iterator[Client]:
         """A context manager."""
-        yield self
+        self.calls.append(("begin", name))
+        try:
+            yield self
+        finally:
+            self.calls.append(("end", name))
 
     @asynccontextmanager
     async def transaction(self, name: str = "") -> AsyncIterator[Client]:
         """An async context manager."""
-        yield self
+        self.calls.append(("begin", name))
+        try:
+            yield self
+        finally:
+            self.calls.append(("end", name))
+
+    def pages(self, count: int) -> Iterator[int]:
+        """A plain function that returns an iterator."""
+        return iter(range(count))
+
+    def updates(self, count: int) -> AsyncIterator[Receipt]:
+        """A plain function that returns an async iterator."""
+        return self.stream(count)
+
+    def lock(self, name: str) -> AbstractAsyncContextManager[Client]:
+        """A plain function that returns a context manager."""
+        return self.transaction(name)
 
     if sys.version_info >= (3, 11):
 

@@ -1,0 +1,49 @@
+"""How a method's result has to be used, and whether its operation is of that kind."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from policyctl.model.code.callables import Function, Returned, returned_kind
+from policyctl.model.code.library import Library
+from policyctl.model.code.scope import FunctionNode, last_name
+
+Form = Returned | Literal["plain", "generator"]
+
+_MANAGERS: dict[str, Form] = {
+    "contextmanager": "manager",
+    "asynccontextmanager": "async manager",
+}
+_WORDS: dict[Form, str] = {
+    "generator": "is a generator function",
+    "stream": "returns an iterator",
+    "async stream": "returns an async iterator",
+    "manager": "is a context manager",
+    "async manager": "is an async context manager",
+}
+
+
+def form_of(library: Library, function: Function, node: FunctionNode) -> Form:
+    """The form of a function, of which ``node`` is the definition that counts."""
+    for decorator in node.decorator_list:
+        form = _MANAGERS.get(last_name(decorator))
+        if form is not None:
+            return form
+    if function.yields:
+        return "generator"
+    return returned_kind(library, function.within(node), node) or "plain"
+
+
+def needs_word(form: Form) -> bool:
+    """Whether the runtime has to be told the form, since the object does not show it."""
+    return form not in ("plain", "generator")
+
+
+def objection(form: Form, kind: str) -> tuple[str, str] | None:
+    """Why an operation of this kind cannot guard it, and what to do; or None."""
+    if kind != "stream":
+        word = _WORDS.get(form)
+        return (f"{word}, not one answer", "write kind: stream") if word else None
+    if form in ("plain", "awaitable"):
+        return "gives one answer, not a stream", "remove kind: stream"
+    return None
