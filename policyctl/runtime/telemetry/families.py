@@ -119,7 +119,8 @@ def _add_inbound(found: Families) -> None:
         if inbound.waiting is not None:
             found.add(names.IN_USE, labels, numbers["in_use"])
             found.add(names.WAITING, labels, inbound.waiting)
-        for reason, count in numbers["refused"].items():
+        refused: dict[str, int] = numbers["refused"]
+        for reason, count in refused.items():
             shown = _REFUSALS.get(reason, reason)
             found.add(names.REJECTED, (*labels, shown), count)
 

@@ -57,6 +57,7 @@ class LogListener:
     def __init__(self) -> None:
         self._bound = Bound()
         self._here = local()
+        self._lock = allocate_lock()
         self._prepared: set[str] = set()
 
     def __call__(self, event: Event) -> None:
@@ -84,7 +85,8 @@ class LogListener:
         return getattr(self._here, "busy", False)
 
     def after_fork(self) -> None:
-        """In a child process: a fresh lock."""
+        """In a child process: fresh locks."""
+        self._lock = allocate_lock()
         self._bound.after_fork()
 
     def log(self, service: str, line: Line) -> None:
@@ -101,9 +103,11 @@ class LogListener:
     def _logger(self, service: str) -> logging.Logger:
         logger = logging.getLogger(f"policyctl.{text(service)}")
         if service not in self._prepared:
-            self._prepared.add(service)
-            if SWITCH.services[service].logs == "json":
-                _write_json(logger)
+            with self._lock:
+                if service not in self._prepared:
+                    if SWITCH.services[service].logs == "json":
+                        _write_json(logger)
+                    self._prepared.add(service)
         return logger
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dis
 import os
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -13,6 +14,7 @@ import pytest
 from policyctl.runtime import settings
 from policyctl.runtime.budget import budget
 from policyctl.runtime.errors import BulkheadFullError, CircuitOpenError
+from policyctl.runtime.gate import HAS_GIL
 from policyctl.runtime.policy import Policy
 from policyctl.runtime.telemetry import enable
 from policyctl.runtime.telemetry.meter import BOUNDS, BUCKETS, Meter, Reading
@@ -445,3 +447,32 @@ def test_streams(service: str, asynchronous: bool) -> None:
     assert reading(policy).retries == {"error": 1}
     assert consume(answering, 0) == [7]
     assert calls(answering) == {"fallback": 1}
+
+
+@pytest.mark.skipif(not HAS_GIL, reason="without the GIL wrappers take the lock")
+def test_counting_cannot_be_interrupted(service: str) -> None:
+    """From reading a bucket to writing it threads do not switch, nor with the seconds."""
+    function: Any = metered(service)(one)
+    found = list(dis.get_instructions(function))
+    ends = [index for index, i in enumerate(found) if i.opname == "STORE_SUBSCR"]
+    starts = [
+        index
+        for index, i in enumerate(found)
+        if i.opname == "BINARY_SUBSCR"
+        or (i.opname == "BINARY_OP" and i.argrepr == "[]")
+    ]
+    seconds = [
+        index
+        for index, i in enumerate(found)
+        if i.argval == "seconds" and i.opname in ("LOAD_ATTR", "STORE_ATTR")
+    ]
+    pairs = [
+        *zip(starts, ends, strict=True),
+        *zip(seconds[::2], seconds[1::2], strict=True),
+    ]
+    assert len(pairs) == 4  # the way out is written for plain and for judged results
+    for start, end in pairs:
+        names = [instruction.opname for instruction in found[start : end + 1]]
+        assert start < end
+        assert not [name for name in names if name.startswith(("CALL", "PRECALL"))]
+        assert not [name for name in names if "JUMP_BACKWARD" in name]
