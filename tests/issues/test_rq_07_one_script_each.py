@@ -60,8 +60,7 @@ def work(queue: Queue[Any], put: list[str], acked: list[str]) -> None:
     for item in queue.take_many(1):
         acked.append(item.id)
         item.ack()
-    item = queue.take()
-    if item is not None:
+    for item in queue.take_many(1):
         item.release()
 
 
