@@ -45,6 +45,10 @@ _INNER: dict[str, type[Settings]] = {
     "circuit_breaker.slow_call": s.SlowCall,
     "idempotency.forward": s.Forward,
 }
+_LEFT_OUT = frozenset(
+    {"retry.max_attempts", "retry.backoff.max", "retry.retry_after.max"}
+)
+"""What a lock file leaves out where there is no limit, and not where it is the default."""
 _INBOUND: dict[str, type[Settings]] = {
     "bulkhead": s.Bulkhead,
     "rate_limit": s.RateLimit,
@@ -112,7 +116,11 @@ def _make(cls: type[Settings], values: Any, path: str) -> Settings:
     if not isinstance(values, dict):
         raise TypeError(f"{json.dumps(values)} is not an object")
     fields = cast("dict[str, Any]", values)
-    return cls(**{name: _field(v, f"{path}.{name}") for name, v in fields.items()})
+    made = {name: _field(value, f"{path}.{name}") for name, value in fields.items()}
+    for name in cls._fields:
+        if name not in cls._defaults or f"{path}.{name}" in _LEFT_OUT:
+            made.setdefault(name, None)
+    return cls(**made)
 
 
 def _field(value: Any, path: str) -> Any:
