@@ -95,7 +95,7 @@ class Fleet:
 
     def __init__(self, broker: Broker, folder: Path) -> None:
         self.broker = broker
-        self.connection = http.client.HTTPConnection(*broker.server_address[:2])
+        self.connection = http.client.HTTPConnection("127.0.0.1", broker.server_port)
         self.put = 0
         # Without a breaker, which would let few of them try at all.
         Policy(service="fleet", operation="send", transport="http")
