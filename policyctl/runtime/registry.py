@@ -107,6 +107,15 @@ class Registry:
             if fnmatchcase(name, pattern)
         }
 
+    def of_service(self, service: str) -> list[Policy]:
+        """The policies of one service, in the order of their definition."""
+        prefix = f"{service}."
+        return [
+            entry.policy
+            for name, entry in list(self._entries.items())
+            if name.startswith(prefix) and entry.policy.service == service
+        ]
+
     def circuit_breakers(self, pattern: str = "*") -> dict[str, CircuitBreakerView]:
         """Circuit breakers of the policies that match and have one."""
         return {

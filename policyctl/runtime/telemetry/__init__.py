@@ -40,9 +40,8 @@ def enable(
     SWITCH.turn_on(service, Sinks(metrics, logs, heartbeat))
     if logs is not None and _log not in EVENTS.listeners:
         EVENTS.listen(_log)
-    for policy in registry.policies().values():
-        if policy.service == service:
-            policy.measure()
+    for policy in registry.of_service(service):
+        policy.measure()
 
 
 def _log(event: Event) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Histogram: TypeAlias = tuple[list[int], float]
 
 
+RUNTIME = __name__.rpartition(".telemetry.")[0]
+"""The import name of this runtime, which may be a copy inside a generated package."""
 _REFUSALS = {"budget_expired": "budget_exhausted"}
 
 
@@ -43,6 +45,19 @@ class Families:
         samples = self.values[metric.name]
         shown = tuple(map(printable, labels))
         samples[shown] = samples.get(shown, 0) + value
+
+    def merge(self, other: Families) -> None:
+        """Add what another runtime of this process counted."""
+        for name, samples in other.values.items():
+            into = self.values.setdefault(name, {})
+            for labels, value in samples.items():
+                into[labels] = into.get(labels, 0) + value
+        for labels, (buckets, seconds) in other.histograms.items():
+            before = self.histograms.get(labels)
+            if before is not None:
+                buckets = [a + b for a, b in zip(before[0], buckets, strict=True)]
+                seconds += before[1]
+            self.histograms[labels] = buckets, seconds
 
 
 def printable(label: str) -> str:
@@ -111,7 +126,7 @@ def _add_bulkhead(found: Families, policy: Policy) -> None:
 
 def _add_inbound(found: Families) -> None:
     """What services do as servers, under the operation ``inbound``."""
-    module = sys.modules.get("policyctl.runtime.inbound")
+    module = sys.modules.get(f"{RUNTIME}.inbound")
     for inbound in () if module is None else list(module._all):
         if not SWITCH.counts(inbound.service):
             continue

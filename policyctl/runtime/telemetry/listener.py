@@ -137,9 +137,7 @@ def log_state(service: str) -> None:
     from policyctl.runtime.registry import registry
 
     states: dict[str, Any] = {
-        policy.operation: policy.statistics()
-        for policy in registry.policies().values()
-        if policy.service == service
+        policy.operation: policy.statistics() for policy in registry.of_service(service)
     }
     unwell = [
         f"{text(name)} {state['circuit_breaker']['state']}"

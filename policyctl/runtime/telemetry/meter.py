@@ -96,8 +96,15 @@ class Meter:
     def __init__(self) -> None:
         self.fast = [0] * (len(BOUNDS) + 1)
         self.seconds = 0.0
-        self._slow = Reading()
+        self._slow: Reading | None = None
         self._lock = allocate_lock()
+
+    def _unusual(self) -> Reading:
+        """The counts of everything but quick successes, made when there is any."""
+        found = self._slow
+        if found is None:
+            found = self._slow = Reading()
+        return found
 
     def success(self, seconds: float) -> None:
         """Count a call that worked at once, where there is no GIL to rely on."""
@@ -110,7 +117,7 @@ class Meter:
     ) -> None:
         """Count any other call at its end."""
         with self._lock:
-            slow = self._slow
+            slow = self._unusual()
             slow.calls[outcome] += 1
             slow.attempts += attempts
             slow.budget_exhausted += exhausted
@@ -129,20 +136,20 @@ class Meter:
 
     def _reject(self, reason: str) -> None:
         with self._lock:
-            counts = self._slow.rejected
+            counts = self._unusual().rejected
             counts[reason] = counts.get(reason, 0) + 1
 
     def retry(self, reason: str) -> None:
         """Count a decision to try again."""
         with self._lock:
-            counts = self._slow.retries
+            counts = self._unusual().retries
             counts[reason] = counts.get(reason, 0) + 1
 
     def read(self) -> Reading:
         """All counts; none is ever lower than in an earlier reading."""
         found = Reading()
         with self._lock:
-            slow, fast = self._slow, self.fast[:]
+            slow, fast = self._unusual(), self.fast[:]
             found.seconds = self.seconds + slow.seconds
             found.calls.update(slow.calls)
             found.buckets = [a + b for a, b in zip(fast, slow.buckets, strict=True)]
@@ -159,7 +166,7 @@ class Meter:
         self._lock = allocate_lock()
         self.fast[:] = [0] * len(self.fast)
         self.seconds = 0.0
-        self._slow = Reading()
+        self._slow = None
 
 
 def retry_reason(policy: Policy, attempt: Attempt) -> str:

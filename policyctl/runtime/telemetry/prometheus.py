@@ -8,13 +8,13 @@ from __future__ import annotations
 from itertools import accumulate
 
 from policyctl.runtime.telemetry import names
-from policyctl.runtime.telemetry.families import Families, collect
+from policyctl.runtime.telemetry.families import RUNTIME, Families, collect
 from policyctl.runtime.telemetry.meter import BUCKETS
 from policyctl.runtime.telemetry.trouble import report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any, TypeAlias
 
     from prometheus_client.metrics_core import (
@@ -31,9 +31,17 @@ _MARK = "policyctl"
 
 
 class Collector:
-    """Shows the counters of this process; any number of registries may have one."""
+    """Shows the counters of this process; any number of registries may have one.
+
+    Attributes:
+        sources: what reads the counters, by the import name of the runtime that they
+            belong to; a process may have copies of it inside generated packages.
+    """
 
     mark = _MARK
+
+    def __init__(self) -> None:
+        self.sources: dict[str, Callable[[], Families]] = {RUNTIME: collect}
 
     def describe(self) -> Iterator[Metric]:
         """The metrics without samples, so that clashes of names are found."""
@@ -42,7 +50,9 @@ class Collector:
 
     def collect(self) -> Iterator[Metric]:
         """The metrics as they are now; those without samples are left out."""
-        found = collect()
+        found = Families()
+        for source in list(self.sources.values()):
+            found.merge(source())
         for metric in names.METRICS:
             family = _family(metric)
             _fill(family, metric, found)
@@ -63,13 +73,14 @@ def register(registry: CollectorRegistry | None = None) -> None:
         ValueError: something else in ``registry`` has one of our names.
     """
     found = _default(registry)
-    if _collectors(found):
-        return
-    try:
-        found.register(Collector())
-    except ValueError:
-        if not _collectors(found):  # else another thread was faster
-            raise
+    if not _collectors(found):
+        try:
+            found.register(Collector())
+        except ValueError:
+            if not _collectors(found):  # else another thread was faster
+                raise
+    for collector in _collectors(found):
+        collector.sources[RUNTIME] = collect
 
 
 def unregister(registry: CollectorRegistry | None = None) -> None:

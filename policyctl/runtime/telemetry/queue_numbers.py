@@ -19,7 +19,7 @@ def read_queues(counts: Callable[[str], bool]) -> dict[tuple[str, str], Stats]:
     """
     import sys
 
-    if "policyctl.runtime.queues.live" not in sys.modules:
+    if __name__.replace("telemetry.queue_numbers", "queues.live") not in sys.modules:
         return {}
     from policyctl.runtime.queues import live
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY, CollectorRegistry, Counter
 
+from policyctl.generate.bundle import bundled_runtime
 from policyctl.runtime import queues, settings
 from policyctl.runtime.inbound import Inbound
 from policyctl.runtime.policy import Policy
@@ -353,3 +354,34 @@ def test_without_the_package() -> None:
     lines = done.stderr.splitlines()
     assert [line.partition(" ")[0] for line in lines] == ["shop", "stock"]
     assert all("pip install 'policyctl[prometheus]'" in line for line in lines)
+
+
+def test_two_runtimes_in_one_process(tmp_path: Path) -> None:
+    """A copy inside a generated package and the library share one exposition."""
+    for path, content in bundled_runtime().items():
+        target = tmp_path / "acme" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    (tmp_path / "acme" / "__init__.py").touch()
+    code = f"""
+        import sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        from acme._runtime import policy as theirs, telemetry as their_telemetry
+        from policyctl.runtime import policy as ours, telemetry as our_telemetry
+
+        for number, (policy, telemetry) in enumerate(
+            [(theirs, their_telemetry), (ours, our_telemetry)]
+        ):
+            for name in ("shared", f"own_{{number}}"):
+                telemetry.enable(name, metrics="prometheus")
+                guarded = policy.Policy(service=name, operation="buy")
+                guarded.call(int)
+        from prometheus_client import generate_latest
+        print(generate_latest().decode())
+    """
+    done = _python(code)
+    assert (done.returncode, done.stderr) == (0, "")
+    for service, calls in (("shared", 2), ("own_0", 1), ("own_1", 1)):
+        labels = f'operation="buy",outcome="success",service="{service}"'
+        line = f"policyctl_calls_total{{{labels}}} {calls}.0"
+        assert line in done.stdout.splitlines()
