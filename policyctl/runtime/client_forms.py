@@ -17,7 +17,13 @@ from policyctl.runtime.signatures import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterator,
+        Callable,
+        Generator,
+        Iterator,
+    )
     from typing import Any
 
     from policyctl.runtime.policy import Policy
@@ -38,14 +44,14 @@ def _manager(policy: Policy, fn: Any, asynchronous: bool) -> Any:
     if asynchronous:
 
         @wraps(fn)
-        async def opened(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        async def opened(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
             async with fn(*args, **kwargs) as item:
                 yield item
 
         return contextlib.asynccontextmanager(policy(opened))
 
     @wraps(fn)
-    def entered(*args: Any, **kwargs: Any) -> Iterator[Any]:
+    def entered(*args: Any, **kwargs: Any) -> Generator[Any, None, None]:
         with fn(*args, **kwargs) as item:
             yield item
 
