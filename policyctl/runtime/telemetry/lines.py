@@ -109,7 +109,7 @@ def _failed(data: dict[str, Any]) -> Line:
     if "status" in fields:
         parts.append(f"status {fields['status']}")
     parts.append(f"{attempts} {noun} in {data['duration']:.3f} s")
-    parts.append(f"waited {data['waited']:.3f} s between them")
+    parts.append(f"waited {data['waited']:.3f} s")
     if data["reason"]:
         parts.append(f"stopped: {data['reason']}")
     if data["circuit_breaker"] is not None:
@@ -167,7 +167,9 @@ _LINES: dict[str, Callable[[dict[str, Any]], Line]] = {
 
 
 def _text(found: BaseException) -> str:
-    return f"{type(found).__qualname__}: {text(found)}"
+    what = text(found)
+    name = type(found).__qualname__
+    return f"{name}: {what}" if what else name
 
 
 def _outcome(found: BaseException | None) -> dict[str, Any]:

@@ -127,14 +127,14 @@ class Meter:
 
     def refuse(self) -> None:
         """Count a call that an open circuit breaker refused at once."""
-        self._reject(CIRCUIT_OPEN)
-        self.end(REJECTED, 0, 0.0)
+        with self._lock:
+            slow = self._unusual()
+            slow.calls[REJECTED] += 1
+            slow.rejected[CIRCUIT_OPEN] = slow.rejected.get(CIRCUIT_OPEN, 0) + 1
 
     def reject(self, error: PolicyError) -> None:
         """Count an attempt that the policy refused."""
-        self._reject(REJECTIONS.get(type(error).__name__, OTHER))
-
-    def _reject(self, reason: str) -> None:
+        reason = REJECTIONS.get(type(error).__name__, OTHER)
         with self._lock:
             counts = self._unusual().rejected
             counts[reason] = counts.get(reason, 0) + 1

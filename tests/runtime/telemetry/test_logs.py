@@ -81,7 +81,7 @@ def test_the_failure_line(
     assert record.levelname == "WARNING"
     assert record.getMessage() == (
         f"{service}.read: failed: Unavailable: try later; status 503; "
-        "2 attempts in 0.500 s; waited 0.500 s between them; "
+        "2 attempts in 0.500 s; waited 0.500 s; "
         "stopped: max_attempts is 2; circuit breaker closed"
     )
     assert fields(record) == {
@@ -272,6 +272,7 @@ def test_the_state_in_a_heartbeat(
         ("dropped", {"id": "i1", "reason": "full"}, "item i1 was dropped: full"),
         ("dead_letters_full", {"id": "i1"}, "no room for the dead letter i1"),
         ("hedge", {}, "a hedge was sent"),
+        ("fallback", {"error": OSError()}, "the fallback answers for OSError"),
         (
             "retry",
             {"attempt": 1, "delay": 0.25, "error": None},
