@@ -20,20 +20,20 @@ CALL = re.compile(r"redis\.p?call\(\s*'(\w+)'\s*(?:,\s*([^,)]+))?")
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_the_first_operand_is_a_declared_key(name: str) -> None:
     """No script builds the name of a key."""
-    found = CALL.findall(SCRIPTS[name].text)
+    found = CALL.findall(SCRIPTS[name].script.text)
     assert found
     for command, operand in found:
         if command == "TIME":
             continue
         number = re.fullmatch(r"KEYS\[(\d+)\]", operand.strip())
         assert number is not None, (command, operand)
-        assert 1 <= int(number[1]) <= len(KEYS)
+        assert 1 <= int(number[1]) <= len(SCRIPTS[name].keys)
 
 
 def test_all_keys_share_a_hash_slot() -> None:
     """What is in braces is all that a cluster hashes, and it is the queue's key."""
     settings = QueueSettings(store=Redis(key="a:b", url_env="X"), max_size=1)
     store = RedisStore(RedisServer("X"), "a:b", ("s", "q"), settings)
-    tags = {re.match(r"\{(.+?)\}", key)[1] for key in store._keys}  # type: ignore[index]
-    assert tags == {"a:b"}
-    assert len(set(store._keys)) == len(KEYS)
+    keys = {key for _, names in store._scripts.values() for key in names}
+    assert {key.partition("}")[0] for key in keys} == {"{a:b"}
+    assert len(keys) == len(KEYS)

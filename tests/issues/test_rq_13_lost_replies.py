@@ -55,8 +55,8 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
 
     def _is_lost(self, data: bytes) -> bool:
-        # Scripts answer with lists; what else comes belongs to connecting.
-        if not self.drop_every or not data.startswith(b"*"):
+        # Scripts answer with lists and numbers; the rest belongs to connecting.
+        if not self.drop_every or not data.startswith((b"*", b":")):
             return False
         self.replies += 1
         lost = self.replies % self.drop_every == 0

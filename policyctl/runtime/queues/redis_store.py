@@ -20,7 +20,7 @@ from policyctl.runtime.queues.records import (
     Stats,
     Taken,
 )
-from policyctl.runtime.queues.redis_scripts import KEYS, SCRIPTS
+from policyctl.runtime.queues.redis_scripts import SCRIPTS
 from policyctl.runtime.queues.settings import QueueSettings
 from policyctl.runtime.queues.timing import wall
 from policyctl.runtime.stores.errors import StoreFullError, StoreUnavailableError
@@ -56,16 +56,18 @@ class RedisStore:
     ) -> None:
         self.settings = settings
         self._server = server
-        self._keys = [f"{{{key}}}:{name}" for name in KEYS]
+        self._scripts = {
+            step: (script, [f"{{{key}}}:{name}" for name in names_of_keys])
+            for step, (script, names_of_keys) in SCRIPTS.items()
+        }
         self._names = names
         self._config = json.dumps(_config(settings))
 
     def _run(self, step: str, *arguments: Any) -> Any:
         now = "" if CLOCK.real else repr(wall())
         try:
-            return self._server.run(
-                SCRIPTS[step], self._keys, [now, self._config, *arguments]
-            )
+            script, keys = self._scripts[step]
+            return self._server.run(script, keys, [now, self._config, *arguments])
         except StoreUnavailableError as error:
             raise StoreUnavailableError(
                 *self._names, error.store, error.message
@@ -85,6 +87,8 @@ class RedisStore:
     def put(self, entries: list[Entry], change: Change) -> list[Outcome]:
         """Put all entries, or none; a full memory is a full queue."""
         token = os.urandom(8).hex()
+        if len(entries) == 1 and self._put_one(entries[0], token):
+            return ["queued"]
         packed = [
             value
             for entry in entries
@@ -99,6 +103,26 @@ class RedisStore:
                 continue
         size = self.stats().bytes
         raise QueueFullError(*self._names, size, size, "bytes in the server's memory")
+
+    def _put_one(self, entry: Entry, token: str) -> bool:
+        """Put a new item where that is all there is to do; whether it was done.
+
+        If the answer is lost, the item is there or not, and the other script tells.
+        """
+        if entry.keyed or entry.lane is not None:
+            return False
+        limits = self.settings
+        most = "" if limits.max_bytes is None else limits.max_bytes
+        warn = limits.warn_at * limits.max_size
+        now = "" if CLOCK.real else repr(wall())
+        values = (now, limits.max_size, most, warn, entry.id, entry.body, token)
+        try:
+            return bool(self._server.run(*self._scripts["put_one"], values))
+        except StoreUnavailableError:
+            self._server.reconnect()
+        except StoreFullError:
+            pass
+        return False
 
     def _run_put(self, token: str, spare: int, packed: list[Any], _again: bool) -> Any:
         return self._run("put", token, spare, *packed)
