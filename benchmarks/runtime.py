@@ -179,14 +179,14 @@ def rejected(asynchronous: bool) -> Callable[[int], Awaitable[None]]:
             try:
                 await guarded_async(1)
             except CircuitOpenError:
-                pass
+                continue
 
     async def run_sync(calls: int) -> None:
         for _ in range(calls):
             try:
                 guarded(1)
             except CircuitOpenError:
-                pass
+                continue
 
     _open(policy)
     return run_async if asynchronous else run_sync
