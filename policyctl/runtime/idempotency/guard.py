@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from _thread import allocate_lock
 from itertools import count
 from weakref import WeakSet
 
@@ -24,7 +25,6 @@ from policyctl.runtime.stores.errors import StoreUnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from asyncio import Future
     from collections.abc import Callable
     from contextvars import Token
     from typing import Any
@@ -114,6 +114,51 @@ class Ticket:
 
         self._close()
         await asyncio.to_thread(self.settle, result, error)
+
+
+class _Claim:
+    """A claim in a thread, for a task that may be gone before it has the key.
+
+    Then the key is freed by whoever comes second: the thread when it has claimed, or a
+    thread of its own if the claim was through. The event loop may be blocked by a call
+    that waits for this very key, so nothing of it is left to the loop.
+    """
+
+    __slots__ = ("_gone", "_guard", "_lock", "_over", "_ticket")
+
+    def __init__(self, guard: Guard, ticket: Ticket) -> None:
+        self._guard = guard
+        self._ticket = ticket
+        self._lock = allocate_lock()
+        self._gone = self._over = False
+
+    def __call__(self) -> bool:
+        found = self._guard._try(self._ticket)
+        with self._lock:
+            self._over = True
+            gone = self._gone
+        if gone:
+            self._free()
+        return found
+
+    def give_up(self) -> None:
+        """Nobody waits for the key any more."""
+        with self._lock:
+            self._gone = True
+            over = self._over
+        if over:
+            from threading import Thread
+
+            Thread(target=self._free, daemon=True).start()
+
+    def _free(self) -> None:
+        key = self._ticket.key
+        if key is None:
+            return
+        try:
+            self._guard.store.release(key.stored, self._ticket._owner)
+        except StoreUnavailableError as problem:
+            _log(self._guard._name, "outcome", problem)
 
 
 class Guard:
@@ -248,21 +293,12 @@ class Guard:
             return self._try(ticket)
         import asyncio
 
-        trying = asyncio.ensure_future(asyncio.to_thread(self._try, ticket))
+        claim = _Claim(self, ticket)
         try:
-            return await asyncio.shield(trying)
+            return await asyncio.to_thread(claim)
         except asyncio.CancelledError:
-            # The thread may yet take the key for a caller who is gone.
-            trying.add_done_callback(lambda done: self._give_up(ticket, done))
+            claim.give_up()
             raise
-
-    def _give_up(self, ticket: Ticket, done: Future[bool]) -> None:
-        if ticket.key is None or done.cancelled() or done.exception() is not None:
-            return
-        from threading import Thread
-
-        arguments = (ticket.key.stored, ticket._owner)
-        Thread(target=self.store.release, args=arguments, daemon=True).start()
 
     def _replay(self, ticket: Ticket, key: Key, record: Record) -> bool:
         if record.fingerprint != key.fingerprint:

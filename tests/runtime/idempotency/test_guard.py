@@ -605,3 +605,49 @@ def test_a_child_process_starts_without_calls_in_progress() -> None:
     assert run_sync(guard, api.charge, "k") == "ok"
     assert run_sync(guard, api.charge, "done") == "ok"
     assert len(api.entries) == 2
+
+
+class SlowStore(MemoryStore):
+    """A store that works in threads and takes as long as the test says."""
+
+    blocking = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = threading.Event()
+        self.go_on = threading.Event()
+        self.freed = threading.Event()
+
+    def claim(self, *args: Any) -> Any:
+        """Claim when the test lets it."""
+        self.asked.set()
+        assert self.go_on.wait(10)
+        return super().claim(*args)
+
+    def release(self, *args: Any) -> None:
+        """Free the key, and tell the test."""
+        super().release(*args)
+        self.freed.set()
+
+
+@pytest.mark.parametrize("claimed", [False, True])
+async def test_a_key_claimed_for_nobody_is_freed_without_the_loop(
+    claimed: bool,
+) -> None:
+    """A caller cancelled while the store works leaves no key behind, though the loop is
+    blocked by then."""
+    guard = make()
+    store = guard.store = SlowStore()
+    calling = asyncio.create_task(guard.enter_async(lambda key: 1, ("a",), {}))
+    while not store.asked.is_set():
+        await asyncio.sleep(0.001)
+    if claimed:
+        store.go_on.set()
+        while not store._records:
+            pass
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    store.go_on.set()
+    assert store.freed.wait(10)
+    assert guard.enter(lambda key: 1, ("a",), {}).key is not None
