@@ -246,7 +246,11 @@ class _Builder:
     def _typed_dict(self, kind: Any) -> Shape:
         hints = typing.get_type_hints(kind, include_extras=True)
         shapes = {name: self.build(hint) for name, hint in hints.items()}
-        required = frozenset(kind.__required_keys__)
+        required = {
+            name
+            for name, hint in hints.items()
+            if _is_required(hint, name in kind.__required_keys__)
+        }
 
         def convert(way: str, value: Any) -> dict[str, Any]:
             missing = sorted(required - _instance(Mapping, value).keys())
@@ -259,6 +263,14 @@ class _Builder:
             }
 
         return Shape(partial(convert, "pack"), partial(convert, "unpack"))
+
+
+def _is_required(hint: Any, by_default: bool) -> bool:
+    """Whether a key has to be there; postponed annotations hide it from the class."""
+    origin = typing.get_origin(hint)
+    if origin in (typing.Required, typing.NotRequired):
+        return origin is typing.Required
+    return by_default
 
 
 def _declares(kind: type[Any], shapes: Mapping[str, Shape], name: str) -> bool:
