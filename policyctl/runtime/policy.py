@@ -333,6 +333,8 @@ class Policy:
                 "tokens": tokens.tokens,
                 "refused": tokens.refused,
             }
+        if self.meter is not None:
+            numbers.update(self.meter.read().numbers())
         return numbers
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ import pytest
 import structlog
 
 from policyctl.runtime import settings
+from policyctl.runtime.events import EVENTS
 from policyctl.runtime.policy import Policy
 from policyctl.runtime.registry import registry
 from policyctl.runtime.telemetry import enable, trouble
@@ -87,7 +88,9 @@ FORMATTERS: dict[str, Any] = {
 def service() -> Iterator[str]:
     """A service's name of the test's own."""
     name = f"mx_05_{next(_numbers)}"
+    listeners = EVENTS.listeners
     yield name
+    EVENTS.listeners = listeners
     trouble.forget()
     SWITCH.services.pop(name, None)
     for policy in [policy for policy in registry if policy.startswith(name)]:

@@ -81,6 +81,16 @@ class Reading:
         self.rejected: dict[str, int] = {}
         self.budget_exhausted = 0
 
+    def numbers(self) -> dict[str, object]:
+        """What people ask for first, ready for JSON."""
+        return {
+            "calls": self.calls,
+            "attempts": self.attempts,
+            "retries": self.retries,
+            "rejected": self.rejected,
+            "budget_exhausted": self.budget_exhausted,
+        }
+
 
 class Meter:
     """Counts the calls of one operation.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dis
+import json
 import os
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -476,3 +477,13 @@ def test_counting_cannot_be_interrupted(service: str) -> None:
         assert start < end
         assert not [name for name in names if name.startswith(("CALL", "PRECALL"))]
         assert not [name for name in names if "JUMP_BACKWARD" in name]
+
+
+def test_statistics_hold_the_counts(service: str) -> None:
+    """The registry shows them in the process (C37); without metrics there are none."""
+    policy = metered(service)
+    policy.call(one)
+    numbers = policy.statistics()
+    assert numbers["calls"]["success"] == numbers["attempts"] == 1
+    assert json.dumps(numbers)
+    assert "calls" not in Policy(service="", operation="").statistics()
