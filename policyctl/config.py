@@ -6,6 +6,7 @@ reported at its line; nothing is silently dropped.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -24,6 +25,7 @@ from policyctl.config_values import (
 )
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.source.nodes import Source
+from policyctl.source.regular import read_regular
 from policyctl.toml_places import KeyPath, find_keys
 
 FILE_NAME = "policyctl.toml"
@@ -137,16 +139,17 @@ def load(start: Path) -> Config:
 def _from_folder(folder: Path, start: Path) -> Config | None:
     """The settings written in ``folder``, or None when it has none."""
     own = folder / FILE_NAME
-    if own.is_file():
+    if os.path.lexists(own):
         return _parse(_read(own, start), (), folder)
     pyproject = folder / "pyproject.toml"
-    if not pyproject.is_file():
+    if not os.path.lexists(pyproject):
         return None
     try:
-        if b"policyctl" not in pyproject.read_bytes():
+        if b"policyctl" not in read_regular(pyproject):
             return None
-    except OSError:
-        return None
+    except OSError as error:
+        hint = f"make it readable, or put a {FILE_NAME} beside the policies"
+        raise _unreadable(pyproject, start, error, hint) from None
     source = _read(pyproject, start)
     tables = _toml(source)
     tool = tables.get("tool")
@@ -159,24 +162,35 @@ def _read(path: Path, start: Path) -> Source:
     """Read a configuration file as UTF-8 text of bounded size."""
     shown = display_path(path, start)
     try:
-        data = path.read_bytes()
+        data = read_regular(path, MAX_BYTES + 1)
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise _error(
-            "CF101", "config-unreadable", reason.lower(), Span(shown)
-        ) from None
+        hint = "make it a file that this user can read, or remove it"
+        raise _unreadable(path, start, error, hint) from None
     if len(data) > MAX_BYTES:
-        message = f"{len(data)} bytes are more than the {MAX_BYTES} of a configuration"
-        raise _error("CF101", "config-unreadable", message, Span(shown))
+        size = path.stat().st_size
+        message = f"{size} bytes are more than the {MAX_BYTES} of a configuration"
+        hint = "make it shorter; is it the file that was meant?"
+        raise _error("CF101", "config-unreadable", message, Span(shown), hint)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"byte 0x{data[error.start]:02x} is not valid utf-8"
         place = Span(shown, line, 1, line, 1)
-        raise _error("CF101", "config-unreadable", message, place) from None
+        hint = "save the file as UTF-8"
+        raise _error("CF101", "config-unreadable", message, place, hint) from None
     starts = [0, *(found.end() for found in re.finditer("\n", text))]
     return Source(shown, text, line_starts=starts)
+
+
+def _unreadable(path: Path, start: Path, error: OSError, hint: str) -> ConfigError:
+    """The error for a configuration that the system will not give us."""
+    reason = (error.strerror or type(error).__name__).lower()
+    if path.is_symlink() and isinstance(error, FileNotFoundError):
+        reason = f"it is a link to {os.readlink(path)}, which does not exist"
+        hint = "correct the link, or remove it"
+    place = Span(display_path(path, start))
+    return _error("CF101", "config-unreadable", reason, place, hint)
 
 
 def display_path(path: Path, start: Path) -> str:

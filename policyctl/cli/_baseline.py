@@ -13,6 +13,7 @@ from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.lint.baseline import Baseline, BaselineError, Key, parse
 from policyctl.lint.coverage import Coverage
 from policyctl.source.files import display_path
+from policyctl.source.regular import read_regular
 
 if TYPE_CHECKING:
     from policyctl.cli._validation import Run
@@ -50,7 +51,7 @@ def read(
         return None
     display = display_path(os.path.relpath(path))
     try:
-        data = path.read_bytes()
+        data = read_regular(path, MOST_BYTES + 1)
     except FileNotFoundError:
         if may_be_missing:
             return Known(path, display, Baseline(), exists=False)

@@ -13,6 +13,7 @@ Python has loaded by itself, and ``hashlib`` and ``zlib`` when it needs them.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -30,6 +31,7 @@ MOST_PATHS = 200_000
 _MAGIC = "policyctl run 1"
 _GRAIN = 2_000_000_000
 _NEVER = ("-", "--fix", "--no-cache", "--help", "-h")
+_NEVER_BEGINS = ("--output-file", "/dev/", "/proc/")
 _FIELDS = 3
 Output = tuple[str, str]
 """Where a text went (``out``, ``utf8`` or ``err``), and the text."""
@@ -43,7 +45,7 @@ def applies(arguments: Sequence[str]) -> bool:
     """Whether a command line only looks, at files alone."""
     if os.environ.get(VARIABLE) or not arguments:
         return False
-    if any(item in _NEVER or item.startswith("--output-file") for item in arguments):
+    if any(item in _NEVER or item.startswith(_NEVER_BEGINS) for item in arguments):
         return False
     if arguments[0] == "generate":
         return "--check" in arguments or "--diff" in arguments
@@ -77,7 +79,7 @@ def find(key: str) -> tuple[int, list[Output]] | None:
         return None
     path = os.path.join(folder, f"{key}.run")
     try:
-        with open(path, "rb") as stream:
+        with open(path, "rb", opener=_open_at_once) as stream:
             entry = _Entry.parse(stream.read(), key)
         stale = entry.check()
     except (OSError, Unusable, ValueError, IndexError, MemoryError):
@@ -250,7 +252,7 @@ def _digest(path: str, data: bytes | None) -> str:
                 names = sorted(n for n in os.listdir(path) if not _is_ignored(n))
                 data = b"folder\0" + "\0".join(names).encode("utf-8", "surrogateescape")
             else:
-                with open(path, "rb") as stream:
+                with open(path, "rb", opener=_open_at_once) as stream:
                     data = stream.read()
         except (OSError, ValueError):
             return "-"
@@ -283,8 +285,19 @@ def _make(folder: str) -> None:
             stream.write("# made by policyctl; may be removed at any time\n*\n")
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without waiting for the other end, should a pipe be there."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("not a regular file")
+    return descriptor
+
+
 def _write(path: str, entry: list[str]) -> None:
     """Put an entry in its place whole; other runs may be doing the same."""
+    if os.path.lexists(path) and not os.path.isfile(path):
+        return
     import zlib
 
     body = "\0".join(entry).encode("utf-8", "surrogateescape")

@@ -22,6 +22,7 @@ from policyctl.reports.report import Report, plural
 from policyctl.source.decode import decode
 from policyctl.source.edits import apply_fixes, encode
 from policyctl.source.nodes import Source
+from policyctl.source.regular import read_regular
 
 MOST_PASSES = 20
 MOST_TRIALS = 50
@@ -82,7 +83,7 @@ def write(fixed: Fixed) -> None:
         path = change.file.path
         assert path is not None
         try:
-            now = path.read_bytes()
+            now = read_regular(path)
         except OSError:
             now = b""
         if now != change.file.data:

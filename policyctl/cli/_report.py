@@ -11,7 +11,7 @@ from pathlib import Path
 from policyctl import reports
 from policyctl.cli._console import Console
 from policyctl.cli._errors import UsageError
-from policyctl.cli._save import save
+from policyctl.cli._save import deliver
 from policyctl.reports.report import Report
 
 STDOUT = "-"
@@ -88,7 +88,7 @@ def write(console: Console, report: Report, target: Target) -> None:
     """
     if target.file != STDOUT:
         text = reports.render(target.format, report)
-        save(Path(target.file), text.encode("utf-8", "backslashreplace"))
+        deliver(Path(target.file), text.encode("utf-8", "backslashreplace"))
         return
     machine = reports.is_machine_format(target.format)
     text = reports.render(target.format, report, color=console.color)

@@ -65,6 +65,8 @@ def generated_modules(
 ) -> Iterator[tuple[PurePosixPath, bytes]]:
     """The modules in a folder that carry our header, by path; others are not read on."""
     for path in sorted(output.glob(pattern)):
+        if not path.is_file():
+            continue  # opening a pipe would wait for its other end
         try:
             with path.open("rb") as file:
                 start = file.read(len(MARK) + 8)

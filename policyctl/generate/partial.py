@@ -8,6 +8,7 @@ from policyctl.generate.digest import FORMAT_VERSION
 from policyctl.generate.header import generated_modules
 from policyctl.generate.lock import LOCK_NAME, Lock, LockError
 from policyctl.generate.options import GenerateOptions
+from policyctl.source.regular import read_regular
 
 _OTHERS = ("__init__.py", "registry.py")
 
@@ -25,7 +26,7 @@ def read_kept(options: GenerateOptions, services: frozenset[str]) -> Lock:
     """
     path = options.output / LOCK_NAME
     try:
-        old = Lock.parse(path.read_bytes())
+        old = Lock.parse(read_regular(path))
     except FileNotFoundError:
         _check_alone(options, services)
         return Lock("", options.plain(), {})

@@ -11,6 +11,7 @@ from pathlib import Path
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.source.limits import DEFAULT_LIMITS, Limits
 from policyctl.source.reader import ReadResult, read, too_large
+from policyctl.source.regular import descriptor_of
 
 STDIN = "-"
 SUFFIXES = (".yaml", ".yml")
@@ -185,7 +186,10 @@ class _Expansion:
         if status is None:
             return
         if not stat.S_ISDIR(status.st_mode):
-            self._add(path, status)
+            if stat.S_ISREG(status.st_mode) or descriptor_of(argument) is not None:
+                self._add(path, status)
+            else:
+                self._special(path)
             return
         for file, file_status in self._walk(path, status):
             self._add(file, file_status)
