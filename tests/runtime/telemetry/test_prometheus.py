@@ -17,6 +17,7 @@ from policyctl.runtime import queues, settings
 from policyctl.runtime.inbound import Inbound
 from policyctl.runtime.policy import Policy
 from policyctl.runtime.telemetry import enable, names, prometheus
+from policyctl.runtime.telemetry.queue_numbers import PAUSE
 from policyctl.runtime.telemetry.start import beat
 from policyctl.runtime.telemetry.switch import SWITCH, Sinks
 
@@ -228,13 +229,18 @@ def queues_live_forget(service: str) -> None:
 
 
 def test_a_queue_that_cannot_be_read(
-    service: str, scrape: Scrape, caplog: pytest.LogCaptureFixture
+    service: str, scrape: Scrape, clock: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its samples are missing, the others are there, and the log says so once."""
+    """Its samples are missing, the others are there, and the log says so once.
+
+    A store that is away is asked again after a while, not by every scrape.
+    """
     from policyctl.runtime.queues import live
 
     enable(service, metrics="prometheus")
     Policy(service=service, operation="read").call(one)
+
+    asked: list[int] = []
 
     class Broken:
         name = f"{service}.jobs"
@@ -245,6 +251,7 @@ def test_a_queue_that_cannot_be_read(
             self.service = service
 
         def stats(self) -> None:
+            asked.append(1)
             raise OSError("disk is gone")
 
         def close(self) -> None:
@@ -254,6 +261,10 @@ def test_a_queue_that_cannot_be_read(
     try:
         found = scrape()
         scrape()
+        assert len(asked) == 1
+        clock.advance(PAUSE)
+        scrape()
+        assert len(asked) == 2
     finally:
         live.forget(Broken.name)
     labels = {"service": service, "operation": "read"}
