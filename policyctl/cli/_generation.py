@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from policyctl import config, reports
-from policyctl.cli import _exit, _recording, _session
+from policyctl.cli import _exit, _memo, _recording, _session
 from policyctl.cli._console import Console
 from policyctl.cli._errors import UsageError
 from policyctl.cli._inputs import matches, nothing
 from policyctl.config import Config
 from policyctl.config_values import InvalidSetting, package_name, package_of
 from policyctl.diagnostics import Diagnostic, Severity, has_errors
-from policyctl.generate.build import build
+from policyctl.generate.assemble import Step
+from policyctl.generate.build import Prepared, finish, prepare
 from policyctl.generate.compare import Comparison, compare
+from policyctl.generate.memo import Memo
 from policyctl.generate.options import GenerateOptions
+from policyctl.generate.tree import NotBuiltError
 from policyctl.generate.write import OutputError, Written, write
 from policyctl.reports.report import Report
 from policyctl.resolve.policy import Project
@@ -61,25 +64,57 @@ class Outcome:
     written: Written | None = None
 
 
-def run(request: Request, *, dry: bool) -> Outcome:
+Confirm = Callable[[], bool]
+"""Whether what was read is still what is there, asked right before writing."""
+
+
+class ChangedError(Exception):
+    """The policies changed while the package was built, so nothing was written."""
+
+
+def run(
+    request: Request,
+    *,
+    dry: bool,
+    step: Step | None = None,
+    confirm: Confirm | None = None,
+) -> Outcome:
     """Load, build, then compare (``dry``) or write.
+
+    A run that writes takes files that it has printed before from the disk; one that
+    compares builds everything.
 
     Raises:
         ConfigError: the configuration cannot be used.
         UsageError: an option has a value that it does not take.
+        ChangedError: ``confirm`` said no.
     """
     if "-" in request.paths:
         raise UsageError(
             "generate reads files, not standard input", "name files or folders"
         )
     loaded = config.load(Path.cwd())
+    try:
+        memo = None if dry else _memo.read(loaded.root)
+        return _run(request, loaded, dry, memo, step, confirm)
+    except NotBuiltError:  # somebody changed the output in between
+        return _run(request, loaded, dry, None, step, confirm)
+
+
+def _run(
+    request: Request,
+    loaded: Config,
+    dry: bool,
+    memo: Memo | None,
+    step: Step | None,
+    confirm: Confirm | None,
+) -> Outcome:
     session = _session.load(
         loaded, request.paths, environment=request.environment, whole=True
     )
     options = options_of(request, loaded, session)
-    folder = options.output.as_posix()
     stopped = Outcome(
-        folder,
+        options.output.as_posix(),
         warnings=session.findings,
         sources=session.sources(session.findings),
         files=session.reported_files,
@@ -93,21 +128,47 @@ def run(request: Request, *, dry: bool) -> Outcome:
             session,
             (nothing(session.asked, "there is no service to generate"),),
         )
-    built = build(project, options)
-    if built.diagnostics:
-        return _stopped(stopped, session, built.diagnostics)
-    comparison = compare(built, options)
-    outcome = replace(stopped, modules=_count(project, options), comparison=comparison)
-    if comparison.conflicts:
-        return _stopped(outcome, session, comparison.conflicts)
+    prepared = prepare(project, options)
+    if prepared.diagnostics:
+        return _stopped(stopped, session, prepared.diagnostics)
+    outcome = replace(stopped, modules=_count(project, options))
     if dry:
         own = [options.templates] if options.templates is not None else []
         _recording.note(session, options.output, *own)
+    # From here on services are let go one by one, so nothing else may hold them.
+    del project, session
+    _session.forget()
+    return _finish(prepared, options, outcome, loaded.root, dry, memo, step, confirm)
+
+
+def _finish(
+    prepared: Prepared,
+    options: GenerateOptions,
+    outcome: Outcome,
+    root: Path,
+    dry: bool,
+    memo: Memo | None,
+    step: Step | None,
+    confirm: Confirm | None,
+) -> Outcome:
+    built = finish(prepared, options, memo, step)
+    if built.diagnostics:
+        return replace(outcome, findings=built.diagnostics)
+    comparison = compare(built, options)
+    outcome = replace(outcome, comparison=comparison)
+    if comparison.conflicts:
+        return replace(outcome, findings=comparison.conflicts)
+    if dry:
         return outcome
+    if confirm is not None and not confirm():
+        raise ChangedError
     try:
-        return replace(outcome, written=write(built, comparison, options))
+        written = write(built, comparison, options)
     except OutputError as error:
-        return _stopped(outcome, session, error.diagnostics)
+        return replace(outcome, findings=error.diagnostics)
+    if memo is not None:
+        _memo.write(root, memo, partial=options.partial)
+    return replace(outcome, written=written)
 
 
 def _count(project: Project, options: GenerateOptions) -> int:

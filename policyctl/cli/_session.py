@@ -83,6 +83,11 @@ _latest: list[Session] = []
 """The last session, kept until the process ends: freeing it would only take time."""
 
 
+def forget() -> None:
+    """Let go of the last session, for a command that has to care for memory."""
+    _latest.clear()
+
+
 def _resolve(config: Config, gathered: Gathered, overlay: str | None) -> Session:
     loaded = project.load_project(
         project.Inputs(

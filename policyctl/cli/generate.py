@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from policyctl.cli._console import console
+from policyctl.cli._errors import UsageError
 from policyctl.cli._progress import Progress
 
 
@@ -34,6 +36,12 @@ def command(
         bool,
         typer.Option(
             "--fail-on-change", help="Exit 1 if a file was written, for hooks."
+        ),
+    ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Generate again after every change, until Ctrl-C."
         ),
     ] = False,
     output: Annotated[
@@ -82,11 +90,35 @@ def command(
 
         return _context.print_context(console(), request, print_context)
     dry = check or diff
-    with Progress(console(), "generating"):
-        outcome = _generation.run(request, dry=dry)
+    if watch:
+        from policyctl.cli import _watch
+
+        if dry or fail_on_change:
+            other = _flag(check, diff)
+            raise UsageError(
+                f"--watch and {other} exclude each other", f"leave out {other}"
+            )
+        return _watch.watch(console(), request)
+    with Progress(console(), "reading policies") as progress:
+        outcome = _generation.run(request, dry=dry, step=_stages(progress))
     if outcome.findings:
         return _generation.print_findings(console(), outcome)
     _generation.print_warnings(console(), outcome)
     if dry:
         return _generation.print_comparison(console(), outcome, names=check)
     return _generation.print_written(console(), outcome, fail_on_change)
+
+
+def _flag(check: bool, diff: bool) -> str:
+    """The option that does not go with ``--watch``."""
+    return "--check" if check else "--diff" if diff else "--fail-on-change"
+
+
+def _stages(progress: Progress) -> Callable[[int, int], None]:
+    """What tells the progress line how many services are done."""
+
+    def step(done: int, total: int) -> None:
+        what = f"generated {done:,} of {total:,} services"
+        progress.stage(what if done < total else "comparing and writing files")
+
+    return step

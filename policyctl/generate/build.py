@@ -3,46 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import Any
 
 from policyctl._version import __version__
 from policyctl.diagnostics import Diagnostic, Severity, Span
-from policyctl.generate import render
-from policyctl.generate.bundle import bundled_runtime
-from policyctl.generate.clients.plan import Clients, plan_clients
-from policyctl.generate.contexts import PackageContext
-from policyctl.generate.digest import (
-    content_digest,
-    plain_service,
-    policy_digest,
+from policyctl.generate.assemble import (
+    EVERY_SOURCE,
+    Assembly,
+    Step,
+    locked_service,
+    package_contexts,
 )
-from policyctl.generate.edges import check_edges, own_edges, policy_names
+from policyctl.generate.clients.plan import Clients, plan_clients
+from policyctl.generate.edges import check_edges, own_edges
 from policyctl.generate.expressions import plain
-from policyctl.generate.format import formatted
-from policyctl.generate.header import Header
 from policyctl.generate.literals import UnprintableError
-from policyctl.generate.lock import LOCK_NAME, Lock, LockedService
+from policyctl.generate.lock import Lock
+from policyctl.generate.memo import Memo
 from policyctl.generate.names import check_names
 from policyctl.generate.options import GenerateOptions
 from policyctl.generate.partial import PartialError, read_kept
-from policyctl.generate.plan import module_context
-from policyctl.generate.plan_package import package_context
-from policyctl.generate.sources import source_label
 from policyctl.generate.support import unsupported
-from policyctl.generate.team import TemplateError, check_folder, not_python
+from policyctl.generate.team import TemplateError, check_folder
 from policyctl.model.code.conditions import Conditions
 from policyctl.model.code.library import Library
 from policyctl.model.sources import search_path
 from policyctl.resolve.policy import Operation, Project, Service
+
+__all__ = [
+    "EVERY_SOURCE",
+    "Built",
+    "Prepared",
+    "build",
+    "finish",
+    "locked_service",
+    "package_contexts",
+    "prepare",
+    "read_clients",
+]
 
 GENERATOR = f"policyctl {__version__}"
 _OPTION_HELP = {
     "GN005": "generate the whole package: run policyctl generate without file names",
     "GN008": "name files or folders with a service in them",
 }
-EVERY_SOURCE = f"every policy in {LOCK_NAME}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +64,42 @@ class Built:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
+@dataclass(slots=True)
+class Prepared:
+    """Services that can be generated, or why they cannot.
+
+    Attributes:
+        services: those that are left to generate, the first one last.
+        clients: what their targets offer, by service.
+        kept: what stays in the package besides them.
+        diagnostics: why nothing can be generated, in the order of reports.
+    """
+
+    services: list[Service] = field(default_factory=list[Service])
+    clients: dict[str, Clients] = field(default_factory=dict[str, Clients])
+    kept: Lock = field(default_factory=lambda: Lock(GENERATOR, {}, {}))
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
 def build(project: Project, options: GenerateOptions) -> Built:
     """Build the package of a project; nothing is written.
 
     The services that ``project`` reports are built. With ``options.partial`` the lock
     file on disk says what else the package holds, and that stays.
     """
+    prepared = prepare(project, options)
+    if prepared.diagnostics:
+        return Built({}, prepared.diagnostics)
+    return finish(prepared, options)
+
+
+def prepare(project: Project, options: GenerateOptions) -> Prepared:
+    """Look for everything that stands against generating a project."""
     services = _selected(project)
     if not services:
         message = "there is no service to generate"
-        return Built({}, (_option("GN008", "no-services", message, options),))
+        found = _option("GN008", "no-services", message, options)
+        return Prepared(diagnostics=(found,))
     lock, findings = _kept(services, options)
     findings += check_names(services)
     clients = read_clients(services, options)
@@ -79,10 +110,36 @@ def build(project: Project, options: GenerateOptions) -> Built:
         findings += _unprintable(service)
     if options.templates is not None:
         findings += check_folder(options.templates)
-    if findings:
-        return Built({}, tuple(sorted(findings, key=lambda d: d.sort_key)))
+    return Prepared(
+        services[::-1],
+        clients,
+        lock,
+        tuple(sorted(findings, key=lambda d: d.sort_key)),
+    )
+
+
+def finish(
+    prepared: Prepared,
+    options: GenerateOptions,
+    memo: Memo | None = None,
+    step: Step | None = None,
+) -> Built:
+    """Build the package of what was prepared; its services are let go one by one.
+
+    With ``memo``, files that are on disk as this very generator printed them before are
+    in the tree by their digest alone.
+    """
+    assembly = Assembly(options, memo)
+    total = len(prepared.services)
     try:
-        return Built(_tree(services, clients, lock, options))
+        for name, entry in prepared.kept.services.items():
+            assembly.keep(name, entry)
+        while prepared.services:
+            service = prepared.services.pop()
+            assembly.add(service, prepared.clients.pop(service.name))
+            if step is not None:
+                step(total - len(prepared.services), total)
+        return Built(assembly.finish(prepared.kept))
     except TemplateError as error:
         return Built({}, (error.finding,))
 
@@ -144,78 +201,3 @@ def _unprintable(service: Service) -> Iterator[Diagnostic]:
                 help="use fallback.call with a function that returns the value",
                 policy_path=f"{operation.path}.fallback.value",
             )
-
-
-def _tree(
-    services: Iterable[Service],
-    clients: Mapping[str, Clients],
-    kept: Lock,
-    options: GenerateOptions,
-) -> dict[PurePosixPath, bytes]:
-    locked = dict(kept.services)
-    files: dict[str, bytes] = {}
-    for service in services:
-        own = clients[service.name]
-        entry = locked_service(service, own, options)
-        header = Header(entry.source, entry.digest)
-        locked[service.name] = entry
-        context = module_context(service, header, options, own)
-        text = render.render_module(context, options.templates)
-        files[f"{service.name}.py"] = _encode(text, options, "module.py.jinja")
-    files.update(_package_files({n: s.policy for n, s in locked.items()}, options))
-    digests = {name: content_digest(content) for name, content in files.items()}
-    lock = replace(kept, services=locked, files={**kept.files, **digests})
-    files[LOCK_NAME] = lock.render()
-    return {PurePosixPath(name): files[name] for name in sorted(files)}
-
-
-def locked_service(
-    service: Service, clients: Clients, options: GenerateOptions
-) -> LockedService:
-    """What the lock file keeps of a service: its values, and what its target is."""
-    policy = plain_service(service)
-    if clients.classes:
-        policy = {**policy, "clients": clients.digests()}
-    return LockedService(
-        policy_digest(policy, options.plain()),
-        source_label(service.path, options.root),
-        policy,
-    )
-
-
-def package_contexts(
-    policies: Mapping[str, Mapping[str, Any]], options: GenerateOptions
-) -> tuple[PackageContext, PackageContext]:
-    """The contexts of ``__init__.py`` and ``registry.py``.
-
-    ``policies`` are plain resolved values by service, as in the lock file.
-    """
-    names = {name: policy_names(policy) for name, policy in policies.items()}
-    header = Header(EVERY_SOURCE, policy_digest(names, options.plain()))
-    return (
-        package_context(policies, header, options, is_registry=False),
-        package_context(policies, header, options, is_registry=True),
-    )
-
-
-def _package_files(
-    policies: Mapping[str, Mapping[str, Any]], options: GenerateOptions
-) -> Iterator[tuple[str, bytes]]:
-    package, registry = package_contexts(policies, options)
-    folder = options.templates
-    text = render.render_package(package, folder)
-    yield "__init__.py", _encode(text, options, "package.py.jinja")
-    text = render.render_registry(registry, folder)
-    yield "registry.py", _encode(text, options, "registry.py.jinja")
-    yield "py.typed", b""
-    if options.runtime == "bundled":
-        yield from bundled_runtime().items()
-
-
-def _encode(text: str, options: GenerateOptions, template: str) -> bytes:
-    try:
-        return formatted(text, options.target_python).encode("utf-8")
-    except ValueError as error:
-        if options.templates is None:
-            raise
-        raise not_python(options.templates, template, error) from error

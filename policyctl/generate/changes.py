@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from policyctl.generate.digest import FORMAT_VERSION, content_digest
 from policyctl.generate.header import Header, is_ours, parse_header
 from policyctl.generate.lock import LOCK_NAME, Lock, LockError
 from policyctl.generate.places import PlaceError
+from policyctl.generate.tree import Content, content_of
 
 Kind = Literal["missing", "changed", "hand_edited", "orphaned", "version_only"]
 _MOVE = "move the file away, or choose another output folder"
@@ -33,8 +34,13 @@ class FileChange:
     path: PurePosixPath
     kind: Kind
     message: str
-    old: bytes | None
-    new: bytes | None
+    old: bytes | Content | None
+    new: bytes | Content | None
+
+    def packed(self, new: Content) -> Self:
+        """The same with both files packed; ``new`` is this one's."""
+        old = None if self.old is None else Content(content_of(self.old))
+        return replace(self, old=old, new=new)
 
     def diff(self, folder: str = "") -> str:
         """A unified diff from the disk to what was built, ending with a newline.
@@ -134,7 +140,7 @@ def _why(
         return "is out of date: the runtime changed"
     if old.digest != new.digest:
         return "is out of date: its policy changed"
-    return "is out of date: the generator changed"
+    return "is out of date: the order of its policy, or the generator, changed"
 
 
 def _shown(value: object) -> str:
@@ -164,5 +170,5 @@ def _compare_lock(path: PurePosixPath, old: bytes, new: bytes) -> FileChange:
     return FileChange(path, "changed", message, old, new)
 
 
-def _lines(content: bytes | None) -> list[str]:
-    return (content or b"").decode("utf-8", "replace").splitlines(keepends=True)
+def _lines(content: bytes | Content | None) -> list[str]:
+    return content_of(content).decode("utf-8", "replace").splitlines(keepends=True)

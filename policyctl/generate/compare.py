@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate.build import Built
@@ -17,6 +18,7 @@ from policyctl.generate.lock import LOCK_NAME, Lock, LockError
 from policyctl.generate.options import GenerateOptions
 from policyctl.generate.places import PlaceError, check_roots, find_target
 from policyctl.generate.staging import was_interrupted
+from policyctl.generate.tree import Tree
 
 __all__ = ["Comparison", "FileChange", "compare", "compare_unlocked"]
 
@@ -55,6 +57,7 @@ def compare(built: Built, options: GenerateOptions) -> Comparison:
 
     Raises:
         OSError: a file or the folder cannot be read, or the wait took too long.
+        NotBuiltError: a file was built by its digest alone, and has been changed since.
     """
     if not options.output.is_dir():
         return compare_unlocked(built, options)
@@ -70,11 +73,12 @@ def compare_unlocked(built: Built, options: GenerateOptions) -> Comparison:
         return Comparison((), tuple(conflicts))
     lock = _LockOnDisk(output)
     changes: list[FileChange] = []
-    for path, new in built.tree.items():
+    plain = options.plain()
+    for path in built.tree:
         try:
             target = find_target(output, path)
             old = target.read_bytes() if target.exists() else None
-            change = compare_file(path, old, new, lock, options.plain())
+            change = _compare(path, old, built, lock, plain)
         except PlaceError as error:
             conflicts.append(_conflict(error, options))
             continue
@@ -84,6 +88,22 @@ def compare_unlocked(built: Built, options: GenerateOptions) -> Comparison:
         changes.extend(_orphans(built, output, lock))
     changes.sort(key=lambda change: change.path)
     return Comparison(tuple(changes), tuple(conflicts), was_interrupted(output))
+
+
+def _compare(
+    path: PurePosixPath,
+    old: bytes | None,
+    built: Built,
+    lock: _LockOnDisk,
+    options: Mapping[str, Any],
+) -> FileChange | None:
+    tree = built.tree
+    if isinstance(tree, Tree):
+        if old is not None and tree.matches(path, old):
+            return None
+        change = compare_file(path, old, tree[path], lock, options)
+        return None if change is None else change.packed(tree.content(path))
+    return compare_file(path, old, tree[path], lock, options)
 
 
 class _LockOnDisk:

@@ -7,8 +7,9 @@ and to tell a stale file from one that was edited by hand.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import Any, Self, cast
 
 from policyctl.generate.digest import FORMAT_VERSION, policy_digest
@@ -19,7 +20,7 @@ LOCK_NAME = "policies.lock.json"
 # Keys whose values are spread over lines; None stands for any key.
 _Levels = Mapping[str | None, "_Levels"]
 _POLICY: _Levels = {"policy": {"operations": {None: {}}}}
-_LEVELS: _Levels = {"files": {}, "options": {}, "services": {None: _POLICY}}
+_LEVELS: _Levels = {"files": {}, "options": {}}
 _encode = json.JSONEncoder(sort_keys=True, allow_nan=False).encode
 
 
@@ -59,18 +60,30 @@ class Lock:
 
     def render(self) -> bytes:
         """The file: keys sorted, a block of settings on each line, ASCII."""
-        data = {
+        names = sorted(self.services)
+        return self.render_with((n, render_service(self.services[n])) for n in names)
+
+    def render_with(self, services: Iterable[tuple[str, bytes]]) -> bytes:
+        """The same with these services, each as :func:`render_service` prints it.
+
+        They come in the order of their names.
+        """
+        head = {
             "files": self.files,
             "format": self.format,
             "generator": self.generator,
             "options": self.options,
-            "services": {
-                name: {"digest": s.digest, "policy": s.policy, "source": s.source}
-                for name, s in self.services.items()
-            },
         }
-        pieces = (piece.encode("ascii") for piece in _pretty(data, "", _LEVELS))
-        return b"".join((*pieces, b"\n"))
+        out = BytesIO()
+        out.write("".join(_pretty(head, "", _LEVELS)).encode("ascii")[: -len("\n}")])
+        out.write(b',\n  "services": {')
+        separator = ""
+        for name, text in services:
+            out.write(f"{separator}\n    {_encode(name)}: ".encode("ascii"))
+            out.write(text)
+            separator = ","
+        out.write(b"\n  }\n}\n" if separator else b"}\n}\n")
+        return out.getvalue()
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
@@ -97,6 +110,16 @@ class Lock:
         if not isinstance(version, int) or not isinstance(generator, str):
             raise LockError("format or generator is missing")
         return cls(generator, _table(found, "options"), services, files, version)
+
+
+def render_service(service: LockedService) -> bytes:
+    """One service as it is in the file, without its name."""
+    data = {
+        "digest": service.digest,
+        "policy": service.policy,
+        "source": service.source,
+    }
+    return "".join(_pretty(data, "    ", _POLICY)).encode("ascii")
 
 
 def _locked_service(name: str, entry: object) -> LockedService:

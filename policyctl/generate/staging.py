@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from policyctl.generate.tree import Content, content_of
+
 STAGING_NAME = ".policyctl-staging"
 _JOURNAL = "journal"
 _MANY = 32
@@ -31,7 +33,7 @@ class Replacement:
     """A file to be; ``content`` None removes it. ``target`` is below the output."""
 
     target: Path
-    content: bytes | None
+    content: bytes | Content | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def _stage(output: Path, staging: Path, index: int, new: Replacement) -> _Entry:
         _back_up(target, staging / f"{index}.old")
     if new.content is not None:
         mode = os.stat(target).st_mode & 0o7777 if existed else None
-        _write(staging / f"{index}.new", new.content, mode)
+        _write(staging / f"{index}.new", content_of(new.content), mode)
     return _Entry(index, os.path.relpath(target, os.path.realpath(output)), existed)
 
 
