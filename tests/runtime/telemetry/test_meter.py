@@ -487,3 +487,21 @@ def test_statistics_hold_the_counts(service: str) -> None:
     assert numbers["calls"]["success"] == numbers["attempts"] == 1
     assert json.dumps(numbers)
     assert "calls" not in Policy(service="", operation="").statistics()
+
+
+def test_hedges_are_attempts(service: str) -> None:
+    """A call whose hedge wins is one success with two attempts."""
+    hedge = settings.Hedge(delay=0.001, max_hedges=1, budget=1.0)
+    policy = metered(service, idempotent=True, hedge=hedge)
+    tries: list[int] = []
+
+    @policy
+    async def work() -> int:
+        tries.append(1)
+        if len(tries) == 1:
+            await asyncio.sleep(60)
+        return 1
+
+    assert asyncio.run(work()) == 1
+    assert calls(policy) == {"success": 1}
+    assert reading(policy).attempts == 2
