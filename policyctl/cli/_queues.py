@@ -9,29 +9,37 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from policyctl.cli._errors import CommandError, UsageError
-from policyctl.runtime.queues.admin import open_file
+from policyctl.runtime.queues.admin import open_file, open_server
 from policyctl.runtime.queues.records import Dead, Taken
+from policyctl.runtime.queues.redis_store import RedisStore
 from policyctl.runtime.queues.sqlite_store import SqliteStore
 from policyctl.runtime.stores.errors import StoreUnavailableError
 
 R = TypeVar("R")
+AnyStore = SqliteStore | RedisStore
+SCHEMES = ("redis", "rediss", "unix")
 
 WIDEST = 60
 """Characters of a payload that a table shows."""
 
 
-def open_queues(target: str, name: str | None) -> dict[str, SqliteStore]:
-    """The queues of a file by name, or the one that is asked for.
+def open_queues(target: str, name: str | None) -> Mapping[str, AnyStore]:
+    """The queues of a file or server by name, or the one that is asked for.
 
     Raises:
-        CommandError: there is no such file or queue, or it cannot be read.
+        CommandError: there is no such place or queue, or it cannot be read.
     """
+    found: Mapping[str, AnyStore]
     if "://" in target:
-        raise UsageError(
-            f"{_without_secrets(target)} is an address, and this version knows files alone",
-            "name the file of an sqlite queue, for example var/jobs.db",
-        )
-    found = guarded(lambda: open_file(target))
+        scheme = target.partition("://")[0]
+        if scheme not in SCHEMES:
+            raise UsageError(
+                f"{scheme} is no scheme of an address", f"it is {', '.join(SCHEMES)}"
+            )
+        found = guarded(lambda: open_server(target))
+        target = "the server"
+    else:
+        found = guarded(lambda: open_file(target))
     if name is None:
         return found
     if name not in found:
@@ -42,11 +50,6 @@ def open_queues(target: str, name: str | None) -> dict[str, SqliteStore]:
     return {name: found[name]}
 
 
-def _without_secrets(target: str) -> str:
-    scheme, _, rest = target.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
-
-
 def guarded(run: Callable[[], R]) -> R:
     """Run something on a store; what the store says is an error of the command."""
     try:
@@ -54,8 +57,9 @@ def guarded(run: Callable[[], R]) -> R:
     except StoreUnavailableError as error:
         raise CommandError(
             f"{error.store}: {error.message}",
-            "name the file of an sqlite queue; a damaged one is replaced when its "
-            "program next starts",
+            "name the file of an sqlite queue, or the address of a server such as "
+            "redis://127.0.0.1:6379/0; a damaged file is replaced when its program "
+            "next starts",
         ) from error
 
 

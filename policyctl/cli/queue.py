@@ -1,4 +1,4 @@
-"""``policyctl queue``: look into the queues of a file, and after their dead letters."""
+"""``policyctl queue``: look into queues, and after their dead letters."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from policyctl.cli._console import console, printable
 from policyctl.cli._formats import TextOrJson
 
 if TYPE_CHECKING:
-    from policyctl.runtime.queues.sqlite_store import SqliteStore
+    from policyctl.cli._queues import AnyStore
 
 app = typer.Typer(rich_markup_mode=None)
 PART = 500
 """Dead letters that one step reads, moves or deletes."""
 
 Target = Annotated[
-    str, typer.Argument(metavar="FILE", help="The file of an sqlite queue.")
+    str,
+    typer.Argument(
+        metavar="FILE-or-URL",
+        help="The file of an sqlite queue, or the address of a Redis or Valkey server.",
+    ),
 ]
 Name = Annotated[
     str | None,
-    typer.Option("--queue", metavar="NAME", help="Only this queue of the file."),
+    typer.Option("--queue", metavar="NAME", help="Only this queue."),
 ]
 Format = Annotated[TextOrJson, typer.Option(help="How to print it.")]
 Limit = Annotated[
@@ -40,7 +44,7 @@ Yes = Annotated[
 
 @app.callback(invoke_without_command=True)
 def _group(context: typer.Context) -> None:
-    """Look into the queues of a file, and after their dead letters.
+    """Look into queues, and after their dead letters.
 
     All of it is safe while programs use the queues.
     """
@@ -49,7 +53,7 @@ def _group(context: typer.Context) -> None:
 
 @app.command("list")
 def list_(target: Target, format: Format = TextOrJson.text) -> None:
-    """List the queues of a file with what they hold."""
+    """List the queues of a file or a server with what they hold."""
     stats(target, None, format)
 
 
@@ -158,7 +162,7 @@ def dead(
     console().write(_queues.table(heads, rows) if rows else "no dead letters\n")
 
 
-def _dead(store: SqliteStore, ids: list[str] | None, limit: int) -> list[Any]:
+def _dead(store: AnyStore, ids: list[str] | None, limit: int) -> list[Any]:
     if ids:
         found = (store.find_dead(id) for id in ids[:limit])
         return [letter for letter in found if letter is not None]
@@ -231,12 +235,12 @@ def _change(
     _tell(counts, step, done, yes, format)
 
 
-def _count(store: SqliteStore, ids: list[str] | None) -> int:
+def _count(store: AnyStore, ids: list[str] | None) -> int:
     return len(_dead(store, ids, len(ids))) if ids else store.stats().dead
 
 
 def _in_parts(
-    store: SqliteStore,
+    store: AnyStore,
     step: str,
     ids: list[str] | None,
     most: int,

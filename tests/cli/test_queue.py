@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from policyctl.runtime.queues import DeadLetter, Queue, Redelivery, Sqlite, live
+from policyctl.runtime.queues import DeadLetter, Queue, Redelivery, Redis, Sqlite, live
 
 Run = Callable[..., Any]
 
@@ -135,7 +135,8 @@ def test_what_is_empty_says_so(run_cli: Run, queue: Queue[Any]) -> None:
         (["list", "none.db"], "error: none.db: there is no such file"),
         (["list", "text.db"], "error: text.db: file is not a database"),
         (["peek", "jobs.db", "--queue", "x"], "error: jobs.db has no queue called x"),
-        (["stats", "redis://u:secret@h/0"], "error: redis://h/0 is an address"),
+        (["stats", "http://u:secret@h/0"], "error: http is no scheme of an address"),
+        (["stats", "redis://u:secret@127.0.0.1:1/0"], "error: redis://127.0.0.1:1/0:"),
         (["dead", "jobs.db", "--limit", "0"], "error: invalid value for '--limit'"),
     ],
 )
@@ -157,3 +158,29 @@ def test_a_group_without_a_command_shows_its_help(run_cli: Run) -> None:
     assert outcome.code == 2
     for name in ("list", "stats", "peek", "dead", "redrive", "purge"):
         assert f"\n  {name} " in outcome.out
+
+
+def test_queues_of_a_server(
+    run_cli: Run, valkey: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address shows and changes the queues of a server by their keys."""
+    queue: Queue[Any] = Queue(
+        service="tests",
+        queue="remote",
+        store=Redis(key="jobs", url_env="POLICY_REDIS_URL"),
+        max_size=3,
+        max_deliveries=1,
+    )
+    queue.put_many([{"n": n} for n in range(3)], ids=["a", "b", "c"])
+    item = queue.take()
+    assert item is not None
+    item.nack("no")
+    numbers = found(run_cli("queue", "list", valkey.url, "--format", "json"))
+    assert (numbers["ready"], numbers["dead"], numbers["max_size"]) == (2, 1, 3)
+    (letter,) = found(run_cli("queue", "dead", valkey.url, "--format", "json"))
+    assert (letter["id"], letter["error"]) == ("a", "no")
+    outcome = run_cli("queue", "redrive", valkey.url, "--queue", "jobs", "--yes")
+    assert outcome.out == "jobs: 1 dead letter redriven\n"
+    assert queue.stats().ready == 3
+    assert "b" in run_cli("queue", "peek", valkey.url, "--limit", "1").out
+    live.forget("tests.remote")

@@ -1,20 +1,25 @@
-"""The queues of a file for those who look after them, without the program that uses them.
+"""Queues for those who look after them, without the program that uses them.
 
 Everything here is safe while the queues are in use. Limits are those that the program
-wrote into the file.
+wrote beside the items.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
+from typing import Final
 
-from policyctl.runtime.queues.settings import QueueSettings, Sqlite
+from policyctl.runtime.queues.redis_store import RedisStore
+from policyctl.runtime.queues.settings import QueueSettings, Redis, Sqlite
 from policyctl.runtime.queues.sqlite_store import SqliteStore
 from policyctl.runtime.stores.errors import StoreUnavailableError
+from policyctl.runtime.stores.redis import RedisServer
 from policyctl.runtime.stores.sqlite import connect
 
-NO_LIMIT = 1_000_000_000
+NO_LIMIT: Final = 1_000_000_000
+URL_ENV: Final = "POLICYCTL_QUEUE_URL"
 
 
 def open_file(path: str) -> dict[str, SqliteStore]:
@@ -51,3 +56,33 @@ def _store(
         warn_at=0.8 if warn_at is None else float(warn_at),
     )
     return SqliteStore(path, ("", name), settings, lambda _: None, repairs=False)
+
+
+def open_server(url: str) -> dict[str, RedisStore]:
+    """The stores of all queues of a server or cluster, by their key.
+
+    Raises:
+        StoreUnavailableError: it is away, or no client library is installed.
+    """
+    os.environ[URL_ENV] = url
+    server = RedisServer(URL_ENV)
+    try:
+        client = server.client()
+        names = sorted(key.decode() for key in client.scan_iter("{*}:meta", count=1000))
+        limits = [client.hmget(name, "max_size", "max_bytes") for name in names]
+    except StoreUnavailableError:
+        raise
+    except Exception as error:
+        raise StoreUnavailableError(store=server.address, message=str(error)) from error
+    stores: dict[str, RedisStore] = {}
+    for name, (max_size, max_bytes) in zip(names, limits, strict=True):
+        if max_size is None:
+            continue
+        key = name[1:].removesuffix("}:meta")
+        settings = QueueSettings(
+            store=Redis(key=key, url_env=URL_ENV),
+            max_size=int(max_size),
+            max_bytes=int(max_bytes) if max_bytes else None,
+        )
+        stores[key] = RedisStore(server, key, ("", key), settings)
+    return stores

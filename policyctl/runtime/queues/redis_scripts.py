@@ -66,11 +66,15 @@ local function save()
   end
   change.size = total.size
   local values = {}
-  for _, name in ipairs(NAMES) do
-    values[#values + 1] = name
-    values[#values + 1] = string.format('%d', total[name])
+  for n, name in ipairs(NAMES) do
+    if total[name] ~= (tonumber(found[n]) or 0) then
+      values[#values + 1] = name
+      values[#values + 1] = string.format('%d', total[name])
+    end
   end
-  redis.call('HSET', @meta, unpack(values))
+  if #values > 0 then
+    redis.call('HSET', @meta, unpack(values))
+  end
   return cjson.encode(change)
 end
 
@@ -269,6 +273,11 @@ if fresh > 0 and config.max_age and lacking(more, total.size + fresh - 1, total.
     local id, row = oldest()
     if not id or not is_old(row) or not die(id, row, 'max_age', '') then break end
   end
+end
+-- Limits are kept beside the items for programs that know the server alone.
+if redis.call('HGET', @meta, 'max_size') ~= tostring(config.max_size) then
+  redis.call('HSET', @meta, 'max_size', tostring(config.max_size),
+             'max_bytes', tostring(config.max_bytes or ''))
 end
 local items, bytes, dead = total.size, total.bytes, total.dead
 for n = 5, #ARGV, 4 do
@@ -522,11 +531,11 @@ return {#ids, save()}
 # The usual put, one new item that fits, for a fraction of the work. Whatever else is the
 # case is left to the script above: 0 says so, and nothing was done.
 _PUT_ONE: Final = """
-local total = redis.call('HMGET', @meta, 'size', 'bytes', 'next', 'warned')
+local total = redis.call('HMGET', @meta, 'size', 'bytes', 'next', 'warned', 'max_size')
 local size, bytes = tonumber(total[1]) or 0, tonumber(total[2]) or 0
 local id, body = ARGV[5], ARGV[6]
 local above = size + 1 >= tonumber(ARGV[4])
-if size >= tonumber(ARGV[2]) or above ~= (total[4] == '1') then return 0 end
+if total[5] ~= ARGV[2] or size >= tonumber(ARGV[2]) or above ~= (total[4] == '1') then return 0 end
 if ARGV[3] ~= '' and bytes + #body > tonumber(ARGV[3]) then return 0 end
 local now = tonumber(ARGV[1])
 if not now then

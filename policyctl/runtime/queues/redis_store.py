@@ -89,6 +89,11 @@ class RedisStore:
         token = os.urandom(8).hex()
         if len(entries) == 1 and self._put_one(entries[0], token):
             return ["queued"]
+        return self._put_general(entries, token, change)
+
+    def _put_general(
+        self, entries: list[Entry], token: str, change: Change
+    ) -> list[Outcome]:
         packed = [
             value
             for entry in entries
