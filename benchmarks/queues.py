@@ -116,7 +116,7 @@ def other_libraries(folder: Path) -> dict[str, Work]:
     """Puts of libraries that are installed, in their default mode."""
     cases: dict[str, Work] = {}
     try:
-        from persistqueue import FIFOSQLiteQueue  # type: ignore[import-untyped]
+        from persistqueue import FIFOSQLiteQueue
 
         theirs = FIFOSQLiteQueue(str(folder / "persistqueue"), auto_commit=True)
 
