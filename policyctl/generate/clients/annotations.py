@@ -76,6 +76,8 @@ class Annotations:
         else:
             items = [self._typed(item, context) for item in elements(node.slice)]
         inner: ast.expr = items[0]
+        if len(items) == 1 and is_typing(head, "Union"):
+            return inner
         if len(items) != 1 or isinstance(node.slice, ast.Tuple):
             inner = ast.Tuple(items, ast.Load())
         return ast.Subscript(value, inner, ast.Load())

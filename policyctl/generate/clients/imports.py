@@ -17,6 +17,8 @@ _TAKEN = (
     "_typing",
 )
 
+_UNTYPED = "  # type: ignore[import-not-found, import-untyped, unused-ignore]"
+
 
 @dataclass(slots=True)
 class Imports:
@@ -75,7 +77,7 @@ class Imports:
         for module in sorted(self._aliases):
             line = f"import {module} as {self._aliases[module]}"
             if not self._has_types(module):
-                line += "  # type: ignore[import-untyped, unused-ignore]"
+                line += _UNTYPED
             found.append(line)
         return tuple(found)
 

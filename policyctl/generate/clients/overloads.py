@@ -34,23 +34,25 @@ def choose(
 
     ``wrapper`` is the name of the class that is generated.
     """
-    found: list[tuple[FunctionNode, str | None]] = []
-    seen: set[str] = set()
+    found: dict[str, tuple[FunctionNode, str | None]] = {}
+    known: set[str] = set()
     for node in function.overloads:
         self_node = _self_annotation(function, node)
         context = function.within(node)
-        owner = None
-        if self_node is not None:
-            if not _fits(annotations.library, context, self_node, target):
-                continue
-            owner = _wrapped(annotations, context, self_node, target, wrapper)
-        shape = str(id(node))
-        if self_node is not None and owner is None:
-            shape = _without_self(node.args)
-        if shape not in seen:
-            seen.add(shape)
-            found.append((node, owner))
-    return found or [(function.overloads[0], None)]
+        shape = _without_self(annotations, node.args, context)
+        if self_node is None:
+            found.setdefault(shape, (node, None))
+            continue
+        if not _fits(annotations.library, context, self_node, target):
+            continue
+        owner = _wrapped(annotations, context, self_node, target, wrapper)
+        if owner is not None:
+            found[f"{owner} {shape}"] = node, owner
+        elif shape not in known:
+            # It says more than an overload for any kind of self.
+            known.add(shape)
+            found[shape] = node, None
+    return list(found.values()) or [(function.overloads[0], None)]
 
 
 def self_variables(
@@ -79,12 +81,20 @@ def _self_annotation(function: Function, node: FunctionNode) -> ast.expr | None:
     return None if annotation is None else parsed(annotation)
 
 
-def _without_self(arguments: ast.arguments) -> str:
+def _without_self(
+    annotations: Annotations, arguments: ast.arguments, context: Context
+) -> str:
     """The parameters after the first, to tell overloads apart that differ in no other."""
     positional = [*arguments.posonlyargs, *arguments.args]
-    others = [*positional[1:], *arguments.kwonlyargs]
     ends = [arguments.vararg, arguments.kwarg]
-    return "".join(ast.dump(a) for a in [*others, *ends] if a is not None)
+    return " | ".join(
+        ", ".join(
+            f"{a.arg}: {annotations.text(a.annotation, context)}"
+            for a in given
+            if a is not None
+        )
+        for given in (positional[1:], arguments.kwonlyargs, ends)
+    )
 
 
 def _fits(

@@ -30,8 +30,14 @@ from policyctl.model.code.names import Context, Key, parameter_kind
 from policyctl.resolve.policy import Service
 
 INDENT = "    "
-# A library's public signatures may name private classes, and deprecated ones.
-COMMENTS = ("# pyright: reportDeprecated=false, reportPrivateUsage=false",)
+COMMENTS = (
+    "# What the library's own signatures do is not reported here again.",
+    '# mypy: disable-error-code="overload-overlap"',
+    "# pyright: reportDeprecated=false, reportInvalidTypeVarUse=false",
+    "# pyright: reportOverlappingOverload=false, reportPrivateUsage=false",
+    "# pyright: reportSelfClsParameterName=false, reportUnknownMemberType=false",
+    "# pyright: reportUnknownParameterType=false",
+)
 FUNCTIONS = "guarded"
 """The class that holds guarded functions."""
 
@@ -59,13 +65,17 @@ class Clients:
         head = (*self.imports, *self.variables)
         return {
             found.name: content_digest(
-                "\n".join((*head, found.decorator, found.bases, *found.stubs)).encode()
+                "\n".join((*head, *_printed(found))).encode("utf-8", "backslashreplace")
             )
             for found in self.classes
         }
 
 
 NO_CLIENTS = Clients()
+
+
+def _printed(found: ClientContext) -> tuple[str, ...]:
+    return (found.decorator, found.bases, found.instance, *found.stubs)
 
 
 def plan_clients(service: Service, library: Library) -> Clients:

@@ -12,7 +12,7 @@ from policyctl.generate.clients.decorators import kept_decorators
 from policyctl.generate.docstrings import quoted
 from policyctl.model.code.callables import Function
 from policyctl.model.code.names import Context
-from policyctl.model.code.scope import FunctionNode
+from policyctl.model.code.scope import FunctionNode, last_name
 
 INDENT = "    "
 _SHOWN = (str, int, float, bool, bytes)
@@ -60,8 +60,19 @@ def _implementation(
         kind = "class" if function.binding == "class" else "static"
         yield f"{margin}@{kind}method"
     head = f"def {name}({first}*args: {ANY}, **kwargs: {ANY}) -> {ANY}:"
-    yield f"{margin}{head}" if documentation else f"{margin}{head} ..."
+    head = f"{margin}{head}" if documentation else f"{margin}{head} ..."
+    # mypy does not see that these take what a TypeVarTuple stands for.
+    unpacks = any(_unpacks(node.args.vararg) for node in function.overloads)
+    yield f"{head}  # type: ignore[misc, unused-ignore]" if unpacks else head
     yield from documentation
+
+
+def _unpacks(argument: ast.arg | None) -> bool:
+    """Whether ``*args`` has a type for each of them."""
+    annotation = None if argument is None else argument.annotation
+    if isinstance(annotation, ast.Subscript):
+        return last_name(annotation.value) == "Unpack"
+    return isinstance(annotation, ast.Starred)
 
 
 def _head(

@@ -108,6 +108,7 @@ def printed(folder: Path, methods: str, name: str = "f", **options: Any) -> list
         ),
         ("Literal['a', 'O']", "_typing.Literal['a', 'O']"),
         ("Annotated[int, some(1)]", "int"),
+        ("t.Union[int]", "int"),
         ("Self", "_lib_client.Client"),
         ("type[Self]", "type[_lib_client.Client]"),
         ("Inner", "_lib_client.Client.Inner"),
