@@ -8,6 +8,7 @@ nothing is left: no slot, no permit, no waiter, no armed limit, no cancel reques
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 from typing import Any
 
@@ -18,6 +19,10 @@ from policyctl.runtime.errors import PolicyError
 from policyctl.runtime.policy import Policy
 
 NOW = settings.Backoff(initial=0.0, max=0.0)
+
+ROUNDS = int(os.environ.get("POLICYCTL_FUZZ_ROUNDS", "10000"))
+WHOLE_ROUNDS = int(os.environ.get("POLICYCTL_FUZZ_ROUNDS", "1500"))
+"""Rounds through all patterns at once, which take longer each."""
 
 
 class Round:
@@ -124,9 +129,9 @@ class Round:
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_nothing_is_left(seed: int) -> None:
-    """250 rounds for each seed."""
+    """250 rounds for each seed, or what POLICYCTL_FUZZ_ROUNDS says in all."""
     chance = random.Random(seed)
-    for _ in range(250):
+    for _ in range(WHOLE_ROUNDS // 6):
         await Round(chance).run()
     task = asyncio.current_task()
     assert task is not None
@@ -143,7 +148,7 @@ async def test_probes_cancelled_anywhere(permits: int) -> None:
         success_threshold=1,
         recovery_timeout=settings.Recovery(initial=1e-9, jitter=0.0),
     )
-    for _ in range(1000):
+    for _ in range(ROUNDS // 2):
         policy = Policy(circuit_breaker=breaker)
         inside, most = [0], [0]
 
