@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -246,3 +247,79 @@ def test_every_signature_is_kept(tmp_path: Path, parameters: str) -> None:
     assert isinstance(ours, ast.FunctionDef)
     assert isinstance(theirs, ast.FunctionDef)
     assert _shape(ours.args) == _shape(theirs.args)
+
+
+SELVES = """\
+from typing import Awaitable, Literal, Protocol, overload
+
+class IsAsync(Protocol):
+    kind: Literal["async"]
+
+class IsPlain(Protocol):
+    kind: Literal["plain"]
+
+class Shared:
+    @overload
+    def both(self, key: str) -> int: ...
+    @overload
+    def both(self: IsAsync, key: str) -> Awaitable[int]: ...
+    def both(self, key): ...
+
+    @overload
+    def each(self: IsPlain, key: str) -> int: ...
+    @overload
+    def each(self: IsAsync, key: str, more: int = ...) -> Awaitable[int]: ...
+    def each(self, key, more=7): ...
+
+class Async(Shared):
+    kind: Literal["async"] = "async"
+
+class Plain(Shared):
+    kind: Literal["plain"] = "plain"
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "expected"),
+    [
+        ("Async", "both", "def both(self, key: str) -> _typing.Awaitable[int]: ..."),
+        ("Plain", "both", "def both(self, key: str) -> int: ..."),
+        (
+            "Async",
+            "each",
+            "def each(self, key: str, more: int = 7) -> _typing.Awaitable[int]: ...",
+        ),
+        ("Plain", "each", "def each(self, key: str) -> int: ..."),
+    ],
+)
+def test_overloads_for_a_kind_of_self(
+    name: str, method: str, expected: str, tmp_path: Path
+) -> None:
+    """The class has those that its own attributes do not contradict."""
+    (tmp_path / "selves.py").write_text(SELVES)
+    library = Library([str(tmp_path)])
+    target = read_class(library, "selves", name)
+    assert target is not None
+    annotations = Annotations(library, Imports(library))
+    function = read_method(library, target, method)
+    assert isinstance(function, Function)
+    chosen = choose(annotations, function, target, name)
+    assert list(stub(annotations, function, chosen, method, "")) == [expected]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="brackets are new in 3.12")
+def test_type_parameters_in_brackets(tmp_path: Path) -> None:
+    """Those of a function are declared under a private name, with their bounds."""
+    library, target = read(tmp_path, "def f[K: O, *Ts](self, k: K, *a: *Ts) -> K: ...")
+    imports = Imports(library)
+    annotations = Annotations(library, imports)
+    function = read_method(library, target, "f")
+    assert isinstance(function, Function)
+    chosen = choose(annotations, function, target, "Client")
+    assert list(stub(annotations, function, chosen, "f", "")) == [
+        "def f(self, k: _K, *a: *_Ts) -> _K: ..."
+    ]
+    assert imports.declarations() == (
+        '_K = _typing.TypeVar("_K", bound="_lib_models.Order")',
+        '_Ts = _typing.TypeVarTuple("_Ts")',
+    )
