@@ -9,14 +9,16 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from policyctl import config, reports
-from policyctl.cli import _exit, _lint, _policy_page, _session
+from policyctl.cli import _exit, _explain_rules, _lint, _policy_page, _session
 from policyctl.cli._console import Console
 from policyctl.cli._errors import CommandError
+from policyctl.cli._explain_rules import Looked
 from policyctl.cli._formats import TextOrJson
 from policyctl.cli._policy_page import Page
 from policyctl.diagnostics import Diagnostic, Severity
 from policyctl.lint.context import Context
-from policyctl.lint.engine import lint
+from policyctl.lint.engine import LintSettings, lint
+from policyctl.lint.registry import all_rules
 from policyctl.reports.report import Report, plural
 from policyctl.resolve.policy import Project
 
@@ -48,18 +50,32 @@ def explain(console: Console, request: Request, format: TextOrJson) -> int:
             return _say_errors(console, session, errors, request.name)
         raise _unknown(request.name, session.project)
     page = _page(session.project, service, part)
-    waiting = lint(session.project, _lint.settings(loaded, (), ())).coverage
-    prefix = f"{service}.operations.{part}" if part else service
-    unlocks = waiting.unlocks(prefix)
+    looked = _looked(session.project, _lint.settings(loaded, (), ()), page)
     if format is TextOrJson.json:
-        document = {"version": 1, **page.as_json(), "missing_facts": unlocks}
+        document = {
+            "version": 1,
+            **page.as_json(),
+            "missing_facts": looked.skipped,
+            "rules": looked.as_json(),
+        }
         console.write_utf8(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     else:
-        console.write(_policy_page.as_text(page, unlocks, console.color))
+        console.write(_policy_page.as_text(page, looked, console.color))
     if errors:
         number = plural(len(errors), "error")
         console.note(f"note: {number} in other policies; run policyctl validate")
     return _exit.CLEAN
+
+
+def _looked(project: Project, settings: LintSettings, page: Page) -> Looked:
+    """What lint says about the page's service, or the one part of it."""
+    prefix = page.service.name
+    if not page.whole:
+        names = [f"operations.{item.name}" for item in page.operations]
+        names += [f"queues.{item.name}" for item in page.queues]
+        prefix = f"{prefix}.{names[0]}"
+    every = sorted(rule.code for rule in (*all_rules(), *settings.extra))
+    return _explain_rules.build(lint(project, settings), prefix, tuple(every))
 
 
 def _page(project: Project, service: str, part: str) -> Page:

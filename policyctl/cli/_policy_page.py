@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from policyctl.cli import _explain_time, _explain_values
+from policyctl.cli import (
+    _explain_draw,
+    _explain_load,
+    _explain_rules,
+    _explain_time,
+    _explain_values,
+)
+from policyctl.cli._explain_rules import Looked
 from policyctl.cli._explain_values import Value
 from policyctl.lint import show
 from policyctl.lint.context import Context
@@ -93,6 +100,7 @@ def _operation_json(operation: Operation, page: Page) -> dict[str, Any]:
         "worst_case": _explain_time.of_operation(operation).as_json(),
         "called_by": [edge.caller for edge in _callers(operation, page)],
         "traffic": {"rate": traffic.rate, "callers": traffic.callers},
+        **_explain_load.as_json(operation, page.context),
     }
 
 
@@ -110,8 +118,8 @@ def _callers(operation: Operation, page: Page) -> list[Edge]:
     return page.context.graph.callers(operation.id)
 
 
-def as_text(page: Page, unlocks: Mapping[str, Sequence[str]], color: bool) -> str:
-    """The page as text; ``unlocks`` are missing facts with the rules that wait."""
+def as_text(page: Page, looked: Looked, color: bool) -> str:
+    """The page as text; ``looked`` says what lint made of it."""
     lines = list(_service_lines(page, color))
     if page.settings:
         lines += ["", *_table(page.settings, color)]
@@ -123,9 +131,7 @@ def as_text(page: Page, unlocks: Mapping[str, Sequence[str]], color: bool) -> st
         lines += ["", _bold(f"{queue.service}.{queue.name}", color) + " (queue)"]
         lines += [f"  {queue.span}", ""]
         lines += _table(list(_explain_values.of_queue(queue)), color)
-    if unlocks:
-        lines += ["", _bold("Facts that would let more rules look", color)]
-        lines += [f"  {fact}  ({', '.join(codes)})" for fact, codes in unlocks.items()]
+    lines += ["", _bold("Lint", color), *_explain_rules.lines(looked)]
     return "\n".join(lines) + "\n"
 
 
@@ -205,10 +211,7 @@ def _worst_case(operation: Operation) -> Iterator[str]:
     limit = "nothing bounds it" if duration is None else show.duration(duration)
     hint = "" if operation.retry is None else _retry_after(operation.retry)
     yield f"  one call at worst: {limit}{hint}"
-    moments = [(show.duration(step.at), step.text) for step in worst.steps]
-    width = max((len(at) for at, _ in moments), default=0)
-    for at, what in moments:
-        yield f"    {at:>{width}}  {what}"
+    yield from _explain_draw.lines(worst.steps)
 
 
 def _retry_after(retry: Retry) -> str:
@@ -240,6 +243,7 @@ def _traffic(operation: Operation, page: Page) -> Iterator[str]:
     for edge in callers:
         own = " with settings of its own" if edge.call and edge.call.policy else ""
         yield f"  called by {edge.caller}, {edge.per_request:g} per request{own}"
+    yield from _explain_load.lines(operation, page.context)
 
 
 def _bold(text: str, color: bool) -> str:

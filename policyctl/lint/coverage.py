@@ -34,6 +34,14 @@ class Coverage:
                 found.setdefault(skip.fact, []).append(skip.code)
         return {fact: tuple(codes) for fact, codes in found.items()}
 
+    def wanted(self, prefix: str) -> dict[str, tuple[str, ...]]:
+        """Missing facts that concern a policy path, those of its service included."""
+        found: dict[str, list[str]] = {}
+        for skip in self.skipped:
+            if is_below(skip.fact, prefix) or is_below(prefix, _owner(skip.fact)):
+                found.setdefault(skip.fact, []).append(skip.code)
+        return {fact: tuple(codes) for fact, codes in found.items()}
+
     def by_service(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """The same for each service."""
         found: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -43,11 +51,7 @@ class Coverage:
 
     def waits(self, code: str, prefix: str) -> bool:
         """Whether rule ``code`` lacked a fact at, below or above a policy path."""
-        return any(
-            skip.code == code
-            and (is_below(skip.fact, prefix) or is_below(prefix, _owner(skip.fact)))
-            for skip in self.skipped
-        )
+        return any(code in codes for codes in self.wanted(prefix).values())
 
 
 def build(ran: Iterable[str], skipped: Iterable[Skipped]) -> Coverage:

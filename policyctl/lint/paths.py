@@ -42,6 +42,16 @@ class Way:
             way = way.before
         return found[::-1]
 
+    def multiplying(self) -> list[Edge]:
+        """Those edges of the path whose attempts are factors of the product."""
+        found: list[Edge] = []
+        way: Way | None = self
+        while way is not None and way.edge is not None:
+            if way.retrying is way.edge:
+                found.append(way.edge)
+            way = way.before
+        return found[::-1]
+
 
 START = Way(0.0)
 

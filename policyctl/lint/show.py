@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from policyctl import units
@@ -48,6 +48,23 @@ def number(value: float) -> str:
     if rounded == int(rounded) and abs(rounded) < 1e9:
         return str(int(rounded))
     return f"{Decimal(repr(rounded)):f}" if abs(rounded) < 1e9 else f"{rounded:.2g}"
+
+
+def factors(named: Sequence[tuple[str, float]]) -> str:
+    """``web 3 x api 3``, with the middle of a long product left out."""
+    parts = [f"{name} {number(value)}" for name, value in named]
+    if len(parts) > 6:
+        parts = [*parts[:3], f"({len(parts) - 5} more)", *parts[-2:]]
+    return " x ".join(parts)
+
+
+def power(weight: float) -> str:
+    """e to the ``weight``, as a power of ten where it is too long to read."""
+    if math.isinf(weight):
+        return "unlimited"
+    if weight > math.log(1e9):
+        return f"about 10^{weight / math.log(10):.0f}"
+    return number(round(math.exp(weight), 6))
 
 
 def count(amount: int, noun: str) -> str:

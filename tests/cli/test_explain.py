@@ -202,7 +202,7 @@ def test_missing_facts_are_listed_with_the_rules_that_wait(
     """The page says which facts would let more rules look."""
     write("policies/shop.yaml", POLICY)
     page = run_cli("explain", "shop_api.buy").out
-    assert "  shop_api.operations.buy.facts.latency.p50  (CB007" in page
+    assert "    CB007: shop_api.operations.buy.facts.latency.p50\n" in page
 
 
 def test_errors_elsewhere_do_not_hide_a_policy(
@@ -230,3 +230,116 @@ def test_environments_and_paths_can_be_chosen(run_cli: Run, write: Write) -> Non
     ]
     assert value == "9s"
     assert "staging" in origin
+
+
+LAYERS = """\
+version: 1
+service: web
+owner: w
+operations:
+  view:
+    transport: http
+    idempotent: true
+    attempt_timeout: 9s
+    budget: 9s
+    facts: {rate: 10/s}
+    calls: [{to: api.load}]
+---
+version: 1
+service: api
+owner: a
+operations:
+  load:
+    transport: http
+    idempotent: true
+    attempt_timeout: 4s
+    budget: 9s
+    retry: {max_attempts: 2}
+    calls: [{to: store.read}]
+---
+version: 1
+service: store
+owner: s
+facts: {capacity: 60/s}
+operations:
+  read:
+    transport: sql
+    idempotent: true
+    attempt_timeout: 1s
+    budget: 4s
+    retry: {max_attempts: 3}
+"""
+
+
+def test_paths_of_retries_and_hidden_capacity(run_cli: Run, write: Write) -> None:
+    """2 x 3 attempts arrive for one view; of 60/s, 60 / 3 = 20/s are left."""
+    write("policies/layers.yaml", LAYERS)
+    page = run_cli("explain", "store.read").out
+    assert "    web.view 2 x api.load 3 = 6 attempts for one request\n" in page
+    assert (
+        "  hidden capacity of store: 60/s / 3 attempts = 20/s; the planned 10/s are "
+        "below it\n"
+    ) in page
+    data = json.loads(run_cli("explain", "store.read", "--format", "json").out)
+    (operation,) = data["operations"]
+    assert operation["amplification"] == [
+        {
+            "caller": "api.load",
+            "steps": [
+                {"caller": "web.view", "attempts": 2.0},
+                {"caller": "api.load", "attempts": 3.0},
+            ],
+            "attempts": 6.0,
+            "log10_attempts": pytest.approx(0.778151),
+        }
+    ]
+    assert operation["hidden_capacity"] == {
+        "capacity": 60.0,
+        "planned": 10.0,
+        "attempts_for_each": 3.0,
+        "hidden_capacity": 20.0,
+    }
+
+
+def test_a_caller_without_retries_is_one_attempt(run_cli: Run, write: Write) -> None:
+    """Callers that multiply nothing are listed too, and capacity stays unsaid."""
+    once = LAYERS.replace("    retry: {max_attempts: 2}\n", "")
+    write("policies/layers.yaml", once)
+    page = run_cli("explain", "api.load").out
+    assert (
+        "    web.view: 1 attempt for one request, nobody on the way retries\n" in page
+    )
+    assert "hidden capacity" not in page
+
+
+def test_rules_that_looked_and_that_were_skipped(run_cli: Run, write: Write) -> None:
+    """Each rule found something, found nothing, waits for a fact, or is left out."""
+    write("policies/shop.yaml", POLICY)
+    write("policyctl.toml", 'ignore = ["RT001"]\n')
+    page = run_cli("explain", "shop_api.buy").out
+    assert "\n  left out by the configuration:\n    RT001\n" in page
+    assert "\n  skipped, since a fact is missing:\n" in page
+    data = json.loads(run_cli("explain", "shop_api.buy", "--format", "json").out)
+    rules = data["rules"]
+    found = {entry["code"] for entry in rules["found"]}
+    assert "TB004" in found
+    waiting = {code for codes in rules["skipped"].values() for code in codes}
+    assert "TB005" in waiting
+    assert "RT004" in rules["looked"]
+    assert rules["left_out"] == ["RT001"]
+    every = found | waiting | {*rules["looked"], *rules["left_out"]}
+    assert every >= {rule.code for rule in all_rules()}
+    assert not {*rules["looked"]} & (found | waiting)
+
+
+def test_the_time_line_is_drawn(run_cli: Run, write: Write) -> None:
+    """Bars of 24 columns over 7 s: the second attempt lies from 4.1 s to the end."""
+    write("policies/shop.yaml", POLICY)
+    page = run_cli("explain", "shop_api.buy").out
+    line = (
+        "|"
+        + " " * 14
+        + "=" * 10
+        + "|  attempt 2 runs for 2.9s, cut by the budget of 7s"
+    )
+    assert line in page

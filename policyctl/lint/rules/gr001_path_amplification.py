@@ -10,7 +10,6 @@ from policyctl.diagnostics import Diagnostic, Related, Severity
 from policyctl.lint import setting, show
 from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context
-from policyctl.lint.graph import Edge
 from policyctl.lint.paths import RetryPaths, Way
 from policyctl.lint.rule import Outcomes, Rule
 
@@ -136,11 +135,9 @@ class PathAmplification(Rule):
         full = capacity is not None and reaches(load, capacity)
         if not full and not over(product, self.warn_above):
             return
-        retrying = [edge for edge in way.edges() if paths.factor(edge) > 1]
-        message = (
-            f"{_shown(retrying, paths)} = {_number(way.weight)} attempts at {node}"
-        )
-        message += " for one request"
+        retrying = way.multiplying()
+        product_of = show.factors([(e.caller, paths.factor(e)) for e in retrying])
+        message = f"{product_of} = {show.power(way.weight)} attempts at {node} for one request"
         if full and capacity is not None:
             message += (
                 f"; {show.rate(load)} reach the capacity {show.rate(capacity)} of "
@@ -162,20 +159,3 @@ class PathAmplification(Rule):
             "max_attempts: 1 above it",
             also=also,
         )
-
-
-def _shown(retrying: list[Edge], paths: RetryPaths) -> str:
-    """``web 3 x api 3``, with the middle of a long path left out."""
-    parts = [f"{edge.caller} {show.number(paths.factor(edge))}" for edge in retrying]
-    if len(parts) > 6:
-        parts = [*parts[:3], f"({len(parts) - 5} more)", *parts[-2:]]
-    return " x ".join(parts)
-
-
-def _number(weight: float) -> str:
-    """The product, as a power of ten where it is too long to read."""
-    if math.isinf(weight):
-        return "unlimited"
-    if weight > math.log(1e9):
-        return f"about 10^{weight / math.log(10):.0f}"
-    return show.number(round(math.exp(weight), 6))

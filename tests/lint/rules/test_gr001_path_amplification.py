@@ -142,3 +142,23 @@ def test_both_ends_of_a_fork_are_reported() -> None:
         "s2.run for one request",
         "t.run for one request",
     ]
+
+
+def test_a_layer_that_does_not_multiply_is_no_factor() -> None:
+    """Retries of what was never sent do not repeat the work behind: 3 x 3 = 9, not 27."""
+    retry = "retry: {max_attempts: 3}"
+    refused = "retry: {max_attempts: 3, retry_on: [not_sent], retry_on_status: off}"
+    layers = (("a", "b", ""), ("b", "c", retry), ("c", "d", refused), ("d", "", retry))
+    text = ""
+    for name, callee, own in layers:
+        calls = f"calls: [{{to: {callee}.go}}]" if callee else ""
+        text += (
+            f"---\nversion: 1\nservice: {name}\nowner: o\noperations:\n  go:\n"
+            "    transport: http\n    idempotent: true\n    attempt_timeout: 1s\n"
+            f"    budget: 60s\n    {own}\n    {calls}\n"
+        )
+    messages = [d.message for d in lint_yaml(text, "GR001")]
+    assert messages == [
+        "a.go 3 x b.go 3 = 9 attempts at c.go for one request",
+        "a.go 3 x c.go 3 = 9 attempts at d.go for one request",
+    ]

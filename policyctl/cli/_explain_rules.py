@@ -1,0 +1,82 @@
+"""What lint made of a service or a part of it: found, looked at, and skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+from policyctl.diagnostics import Diagnostic
+from policyctl.lint.coverage import is_below
+from policyctl.lint.engine import LintResult
+
+WIDTH = 76
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Rules and findings at or below one policy path.
+
+    Attributes:
+        found: the findings, suppressed ones included.
+        quiet: rules that looked, lacked nothing and found nothing.
+        skipped: missing facts with the rules that wait for them.
+        left_out: rules that the configuration deselects.
+    """
+
+    found: tuple[Diagnostic, ...]
+    quiet: tuple[str, ...]
+    skipped: Mapping[str, tuple[str, ...]]
+    left_out: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as JSON data."""
+        return {
+            "found": [
+                {
+                    "code": d.code,
+                    "severity": d.severity.label,
+                    "message": d.message,
+                    "path": d.span.path,
+                    "line": d.span.line,
+                    "suppressed": d.suppressed is not None,
+                }
+                for d in self.found
+            ],
+            "looked": list(self.quiet),
+            "skipped": {fact: list(codes) for fact, codes in self.skipped.items()},
+            "left_out": list(self.left_out),
+        }
+
+
+def build(result: LintResult, prefix: str, every: tuple[str, ...]) -> Looked:
+    """What a run says about a policy path; ``every`` are the codes of all rules."""
+    found = tuple(d for d in result.diagnostics if is_below(d.policy_path, prefix))
+    skipped = result.coverage.wanted(prefix)
+    busy = {d.code for d in found}.union(*skipped.values())
+    quiet = tuple(code for code in result.coverage.ran if code not in busy)
+    ran = set(result.coverage.ran)
+    return Looked(found, quiet, skipped, tuple(c for c in every if c not in ran))
+
+
+def lines(looked: Looked) -> Iterator[str]:
+    """The same as text."""
+    for d in looked.found:
+        hidden = "" if d.suppressed is None else " (suppressed)"
+        yield f"  {d.severity.label}[{d.code}] {d.message}{hidden}"
+    if looked.quiet:
+        yield f"  looked and found nothing: {len(looked.quiet)} rules"
+        yield from _wrapped(looked.quiet)
+    if looked.left_out:
+        yield "  left out by the configuration:"
+        yield from _wrapped(looked.left_out)
+    if looked.skipped:
+        yield "  skipped, since a fact is missing:"
+        for fact, codes in looked.skipped.items():
+            yield f"    {', '.join(codes)}: {fact}"
+
+
+def _wrapped(codes: tuple[str, ...]) -> list[str]:
+    indent = "    "
+    return wrap(" ".join(codes), WIDTH, initial_indent=indent, subsequent_indent=indent)
