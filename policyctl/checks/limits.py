@@ -45,7 +45,8 @@ class Limit:
     """What a key may hold: ``minimum`` and ``maximum`` included, in base units.
 
     ``word`` is a word that may stand for a number (``unlimited``). ``override`` says
-    whether an environment variable may change the value at start-up.
+    whether an environment variable may change the value at start-up. ``none`` is how to
+    say in YAML that there is to be none of it, where zero is no such way.
     """
 
     kind: Kind
@@ -53,9 +54,13 @@ class Limit:
     maximum: float
     override: bool = True
     word: str | None = None
+    none: str | None = None
 
 
+_OFF = "off for no limit"
+_RULE = "off for no such rule"
 _span = Limit("duration", _TINY, MAX_DURATION)
+_cap = Limit("duration", _TINY, MAX_DURATION, none=_OFF)
 _wait = Limit("duration", 0, MAX_DURATION)
 _keep = Limit("duration", _TINY, _YEAR)
 _count = Limit("count", 1, _MANY)
@@ -72,16 +77,18 @@ _fact_rate = Limit("rate", 0, MAX_RATE, override=False)
 
 LIMITS: Mapping[str, Limit] = MappingProxyType(
     {
-        "attempt_timeout.total": _span,
-        "attempt_timeout.connect": _span,
-        "attempt_timeout.first_item": _span,
-        "attempt_timeout.idle": _span,
-        "budget.total": _span,
+        "attempt_timeout.total": _cap,
+        "attempt_timeout.connect": _cap,
+        "attempt_timeout.first_item": _cap,
+        "attempt_timeout.idle": _cap,
+        "budget.total": _cap,
         "budget.reserve": _wait,
         "budget.minimum": _wait,
-        "budget.default": _span,
-        "budget.max": _span,
-        "retry.max_attempts": Limit("count", 1, _MANY, word=UNLIMITED),
+        "budget.default": _cap,
+        "budget.max": _cap,
+        "retry.max_attempts": Limit(
+            "count", 1, _MANY, word=UNLIMITED, none="1 for no retry"
+        ),
         "retry.backoff.initial": _wait,
         "retry.backoff.multiplier": _factor,
         "retry.backoff.max": _wait,
@@ -90,8 +97,8 @@ LIMITS: Mapping[str, Limit] = MappingProxyType(
         "retry.budget.ratio": Limit("ratio", 0, 1),
         "retry.budget.floor": Limit("rate", 0, MAX_RATE),
         "retry.budget.burst": _count0,
-        "circuit_breaker.failure_threshold": _count,
-        "circuit_breaker.failure_ratio": _share,
+        "circuit_breaker.failure_threshold": Limit("count", 1, _MANY, none=_RULE),
+        "circuit_breaker.failure_ratio": Limit("ratio", _TINY, 1, none=_RULE),
         "circuit_breaker.slow_call.after": _span,
         "circuit_breaker.slow_call.ratio": _share,
         "circuit_breaker.window.seconds": Limit("duration", 0.001, MAX_DURATION),
@@ -99,35 +106,37 @@ LIMITS: Mapping[str, Limit] = MappingProxyType(
         "circuit_breaker.minimum_calls": _count,
         "circuit_breaker.recovery_timeout.initial": _span,
         "circuit_breaker.recovery_timeout.multiplier": _factor,
-        "circuit_breaker.recovery_timeout.max": _span,
+        "circuit_breaker.recovery_timeout.max": _cap,
         "circuit_breaker.recovery_timeout.jitter": _spread,
         "circuit_breaker.half_open_max_calls": _count,
         "circuit_breaker.half_open_max_wait": _span,
         "circuit_breaker.success_threshold": _count,
         "circuit_breaker.max_keys": _keys,
-        "bulkhead.max_concurrent": _count,
+        "bulkhead.max_concurrent": Limit("count", 1, _MANY, none="bulkhead: off"),
         "bulkhead.max_queue": _count0,
         "bulkhead.max_wait": _wait,
         "bulkhead.max_keys": _keys,
-        "rate_limit.rate": Limit("rate", _TINY, MAX_RATE),
+        "rate_limit.rate": Limit("rate", _TINY, MAX_RATE, none="rate_limit: off"),
         "rate_limit.burst": _items,
         "rate_limit.max_wait": _wait,
         "hedge.delay": _wait,
-        "hedge.max_hedges": Limit("count", 1, 100),
-        "hedge.budget": _share,
+        "hedge.max_hedges": Limit("count", 1, 100, none="hedge: off"),
+        "hedge.budget": Limit("ratio", _TINY, 1, none="hedge: off"),
         "idempotency.ttl": _keep,
         "idempotency.in_progress": _span,
         "max_size": _items,
-        "max_bytes": Limit("size", 1, MAX_SIZE),
-        "max_age": _keep,
+        "max_bytes": Limit("size", 1, MAX_SIZE, none=_OFF),
+        "max_age": Limit("duration", _TINY, _YEAR, none=_OFF),
         "warn_at": _share,
         "lease": _span,
-        "max_deliveries": _count,
+        "max_deliveries": Limit("count", 1, _MANY, none=_OFF),
         "redelivery.initial": _wait,
         "redelivery.multiplier": _factor,
         "redelivery.max": _wait,
         "redelivery.jitter.ratio": _spread,
-        "dead_letter.max_size": _items,
+        "dead_letter.max_size": Limit(
+            "count", 1, 1_000_000_000, none="dead_letter: off"
+        ),
         "consume.concurrency": _count,
         "upload.batch": _count,
         "upload.interval": _span,
@@ -175,8 +184,12 @@ def check_limit(path: str, number: float) -> None:
     check_bounds(LIMITS[path], number)
 
 
-def check_bounds(limit: Limit, number: float, shown: object = None) -> None:
+def check_bounds(
+    limit: Limit, number: float, shown: object = None, none: str | None = None
+) -> None:
     """Check a number in base units against ``limit``; ``shown`` is what was written.
+
+    ``none`` is how one says there that there is to be none of it.
 
     Raises:
         UnitError: ``number`` is not finite or out of bounds.
@@ -196,10 +209,17 @@ def check_bounds(limit: Limit, number: float, shown: object = None) -> None:
     if number == 0:
         raise UnitError(
             f"{text} is not possible here",
-            f"write more than {text.strip('`')}, or off to switch it off",
+            _more_than_zero(limit, text.strip("`"), none),
         )
     least = show(limit.kind, limit.minimum)
     raise UnitError(f"{text} is under {least}", f"write at least {least}")
+
+
+def _more_than_zero(limit: Limit, zero: str, none: str | None) -> str:
+    least = "at least 1" if limit.minimum == 1 else f"more than {zero}"
+    if none is not None and none.startswith("1 "):
+        return f"write {none}"
+    return f"write {least}, or {none}" if none else f"write {least}"
 
 
 def show(kind: Kind, number: float) -> str:
@@ -235,6 +255,11 @@ def parse_limit(path: str, text: str) -> float | int | str:
         return text
     if path.endswith("window.calls"):
         text = re.sub(r" calls?$", "", text)
+    if text == "off":
+        raise UnitError(
+            "`off` is not a value of an override",
+            "write a number; what is to be off is switched off in the policy",
+        )
     number = _PARSERS[limit.kind](text, limit)
     check_bounds(limit, number, text)
     return number
@@ -242,10 +267,9 @@ def parse_limit(path: str, text: str) -> float | int | str:
 
 def _parse_count(text: str, limit: Limit) -> int:
     if _INTEGER.fullmatch(text) is None:
-        word = f" or {limit.word}" if limit.word else ""
         raise UnitError(
             f"{quote(text)} is not a whole number",
-            f"write for example {max(int(limit.minimum), 3)}{word}",
+            f"write for example {max(int(limit.minimum), 3)}",
         )
     return int(text)
 

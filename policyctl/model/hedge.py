@@ -14,7 +14,7 @@ class Hedge(Settings):
     delay: Annotated[float | Off | None, Number("hedge.delay")] = setting(
         "Start another attempt when the first has not answered after this.", "200ms"
     )
-    max_hedges: Annotated[int | Off | None, Number("hedge.max_hedges")] = setting(
+    max_hedges: Annotated[int | None, Number("hedge.max_hedges", off=False)] = setting(
         "Further attempts beside the first.", 1, default=1
     )
     budget: Annotated[float | Off | None, Number("hedge.budget")] = setting(

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from policyctl.checks.limits import LIMITS, Limit, check_bounds
 from policyctl.checks.references import nearest
-from policyctl.model.fields import Scalar, kind_of, show_value
+from policyctl.model.fields import Scalar, is_off, kind_of, show_value
 from policyctl.units import (
     UnitError,
     check_ratio,
@@ -163,6 +163,10 @@ class Number(Scalar):
     def read(self, value: object) -> object:
         """The number in base units (or the word that may stand for one)."""
         limit = LIMITS[self.path]
+        if limit.none is not None and is_off(value):
+            raise CheckError(
+                "out-of-bounds", "`off` is not possible here", f"write {limit.none}"
+            )
         try:
             number = _READ[limit.kind](value, limit)
         except UnitError as error:
@@ -172,7 +176,7 @@ class Number(Scalar):
         if isinstance(number, str):
             return number
         try:
-            check_bounds(limit, number, value)
+            check_bounds(limit, number, value, limit.none)
         except UnitError as error:
             raise CheckError("out-of-bounds", error.message, error.lazy_hint) from None
         return float(number) if limit.kind == "number" else number

@@ -33,6 +33,7 @@ _OPTIONAL: Final = frozenset(
 
 # What ``off`` means for keys that always have a number.
 _ZERO: Final[dict[str, Any]] = {
+    "max_attempts": 1,
     "max_queue": 0,
     "max_wait": 0.0,
     "reserve": 0.0,

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-_environment: dict[str, str] | None = None
+_environment: list[tuple[str, str, str]] | None = None
+"""Name in upper case, name and text of each variable."""
 
 
 _OPERATION_BLOCKS = (
@@ -39,17 +40,21 @@ class _Changes(dict[str, "Any"]):
 def read_environment(variables: Mapping[str, str] | None = None) -> None:
     """Take the variables from a mapping; None: from the process at the next need."""
     global _environment
-    _environment = None if variables is None else dict(variables)
+    _environment = None if variables is None else _listed(variables)
+
+
+def _listed(variables: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    return [(name.upper(), name, text) for name, text in variables.items()]
 
 
 def variables_of(service: str, owner: str) -> dict[str, str]:
-    """The variables whose names begin with the service and the owner."""
+    """The variables whose names begin with the service and the owner, in any case."""
     global _environment
     if _environment is None:
-        _environment = dict(os.environ)
+        _environment = _listed(os.environ)
     prefix = f"{service}_{owner}_".upper()
     return {
-        name: text for name, text in _environment.items() if name.startswith(prefix)
+        name: text for upper, name, text in _environment if upper.startswith(prefix)
     }
 
 
@@ -91,8 +96,27 @@ def _apply(
     changes = _Changes()
     for name, text in applied.items():
         path = _window_path(paths[name], text)
+        _refuse_unlimited(service, owner, blocks, f"{name}={text}")
         _put(changes, path, _parse(service, owner, name, path, text))
     return _changed(service, owner, blocks, changes, applied), applied
+
+
+def _refuse_unlimited(
+    service: str, owner: str, blocks: Mapping[str, Any], variable: str
+) -> None:
+    """Attempts without limit are for control loops, which the policy has to say."""
+    if not variable.replace(" ", "").endswith("_RETRY_MAX_ATTEMPTS=unlimited"):
+        return
+    retry = blocks.get("retry")
+    if retry is not None and retry.max_attempts is not None:
+        raise PolicyConfigError(
+            f"{variable}: the policy sets a limit, {retry.max_attempts}, "
+            "which the environment can change but not take away",
+            path="retry.max_attempts",
+            help="write a number, or write unlimited in the policy of a control loop",
+            service=service,
+            operation=owner,
+        )
 
 
 def _belongs(path: str, owner: str) -> bool:
@@ -184,7 +208,8 @@ def _warn_of_near_misses(names: set[str], paths: Mapping[str, str]) -> None:
     from difflib import get_close_matches
 
     for name in sorted(names):
-        near = get_close_matches(name, paths, 1, 0.9)
+        upper = name.upper()
+        near = get_close_matches(upper, paths, 1, 0.9) or _with_tail(upper, paths)
         if near:
             import warnings
 
@@ -193,3 +218,16 @@ def _warn_of_near_misses(names: set[str], paths: Mapping[str, str]) -> None:
                 f"did you mean {near[0]}?",
                 stacklevel=2,
             )
+
+
+def _with_tail(name: str, paths: Mapping[str, str]) -> list[str]:
+    """The shortest name that ends as ``name`` does: TIMEOUT for ATTEMPT_TIMEOUT."""
+    found: list[str] = []
+    for candidate in paths:
+        same = 0
+        while name[same : same + 1] == candidate[same : same + 1] != "":
+            same += 1
+        start = name.rfind("_", 0, same + 1) + 1
+        if candidate.endswith(f"_{name[start:]}"):
+            found.append(candidate)
+    return sorted(found, key=lambda text: (len(text), text))[:1]

@@ -252,6 +252,13 @@ def test_numbers_that_are_off_are_none_of_it(operation: Resolve) -> None:
     assert found.circuit_breaker.recovery_timeout == Recovery(30.0, 1.0, None, 0.0)
 
 
+def test_attempts_that_are_off_are_no_retry(operation: Resolve) -> None:
+    """Nobody who switches attempts off wants the three of the default."""
+    found = operation("{transport: http, retry: {max_attempts: off}}").retry
+    assert found is not None
+    assert found.max_attempts == 1
+
+
 @pytest.mark.parametrize(("rate", "burst"), [("100/s", 100), ("2.5/s", 3), ("6/m", 1)])
 def test_rate_limit(operation: Resolve, rate: str, burst: int) -> None:
     """The burst is one second's worth, at least one call."""

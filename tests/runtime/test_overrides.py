@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from policyctl.checks.limits import LIMITS, override_name, show
+from policyctl.checks.limits import LIMITS, override_name, parse_limit, show
 from policyctl.runtime import settings
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.overrides import apply_overrides, read_environment
+from policyctl.units import UnitError
 
 BLOCKS: dict[str, Any] = {
     "attempt_timeout": settings.AttemptTimeout(
@@ -116,10 +117,30 @@ def test_a_window_changes_its_kind() -> None:
     assert blocks["circuit_breaker"].window == settings.Window(seconds=300.0)
 
 
-def test_attempts_can_be_made_unlimited() -> None:
-    """The word of the language works here too."""
-    blocks, _ = override({"PAYMENT_API_CHARGE_RETRY_MAX_ATTEMPTS": "unlimited"})
-    assert blocks["retry"].max_attempts is None
+def test_attempts_cannot_be_made_unlimited() -> None:
+    """Only a control loop may retry without limit, and that is known to its policy."""
+    variable = {"PAYMENT_API_CHARGE_RETRY_MAX_ATTEMPTS": "unlimited"}
+    with pytest.raises(PolicyConfigError, match="change but not take away"):
+        override(variable)
+    with pytest.raises(PolicyConfigError, match="a block that is off"):
+        override(variable, {})
+    unlimited = {"retry": settings.Retry(max_attempts=None)}
+    assert override(variable, unlimited)[0] == unlimited
+    limited, _ = override({"PAYMENT_API_CHARGE_RETRY_MAX_ATTEMPTS": "7"}, unlimited)
+    assert limited["retry"].max_attempts == 7
+
+
+@pytest.mark.parametrize("path", [path for path, x in LIMITS.items() if x.override])
+def test_no_remedy_speaks_of_what_an_override_cannot_say(path: str) -> None:
+    """Zero, off and nonsense are refused with a help that itself is accepted."""
+    hints: list[str] = []
+    for text in ("0", "0s", "0/s", "0%", "0B", "off", "x", "5.0"):
+        try:
+            parse_limit(path, text)
+        except UnitError as error:
+            hints.append(error.hint)
+    assert hints
+    assert not [h for h in hints if "or off" in h or "unlimited" in h]
 
 
 def test_two_numbers_that_fit_together_are_applied_together() -> None:
@@ -136,6 +157,8 @@ def test_two_numbers_that_fit_together_are_applied_together() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
+        ("ATTEMPT_TIMEOUT", "off", "`off` is not a value of an override"),
+        ("RETRY_MAX_ATTEMPTS", "off", "`off` is not a value of an override"),
         ("BULKHEAD_MAX_CONCURRENT", "many", "is not a whole number"),
         ("BULKHEAD_MAX_CONCURRENT", "0", "is not possible here"),
         ("BULKHEAD_MAX_CONCURRENT", "-1", "is not a whole number"),
@@ -181,6 +204,26 @@ def test_a_near_miss_is_warned_about() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         override({"PAYMENT_API_CHARGE_ENDPOINT": "5s"})
+        override({"PAYMENT_API_CHARGE_OUT": "5s"})
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("PAYMENT_API_CHARGE_TIMEOUT", "ATTEMPT_TIMEOUT"),
+        ("PAYMENT_API_CHARGE_MAX_ATTEMPTS", "RETRY_MAX_ATTEMPTS"),
+        ("PAYMENT_API_CHARGE_MAX_CONCURRENT", "BULKHEAD_MAX_CONCURRENT"),
+        ("payment_api_charge_attempt_timeout", "ATTEMPT_TIMEOUT"),
+        ("Payment_Api_Charge_Timeout", "ATTEMPT_TIMEOUT"),
+    ],
+)
+def test_a_name_without_its_block_or_in_small_letters_is_a_near_miss(
+    name: str, meant: str
+) -> None:
+    """It overrides nothing, and is told which name would."""
+    with pytest.warns(UserWarning, match=f"did you mean PAYMENT_API_CHARGE_{meant}"):
+        blocks, applied = override({name: "5s"})
+    assert (blocks, applied) == (BLOCKS, {})
 
 
 def test_inbound_has_its_own_limits() -> None:
