@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,3 +100,16 @@ def own_valkey(monkeypatch: pytest.MonkeyPatch) -> Iterator[Valkey]:
 def wait_until() -> Any:
     """``wait_until(condition, seconds=5.0)``: fails if it never comes true."""
     return until
+
+
+@pytest.fixture
+def memory_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one, for tests that write much and wait for it.
+
+    A kill of a process loses nothing there; only a loss of power would.
+    """
+    if not os.access("/dev/shm", os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        yield Path(name)

@@ -33,9 +33,11 @@ def opened(path: Path) -> Queue[Any]:
 
 
 @pytest.mark.parametrize("statement", [8, 30, 60, 110, 150])
-def test_a_worker_dies_in_the_middle_of_a_sweep(tmp_path: Path, statement: int) -> None:
+def test_a_worker_dies_in_the_middle_of_a_sweep(
+    memory_path: Path, statement: int
+) -> None:
     """After the leases all 100 entries are delivered or dead letters, each once."""
-    path = tmp_path / "q.db"
+    path = memory_path / "q.db"
     with FakeClock() as clock:
         ids = [put.id for put in opened(path).put_many([{"n": n} for n in range(100)])]
         assert len(opened(path).take_many(100)) == 100

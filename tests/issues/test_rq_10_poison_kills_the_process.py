@@ -30,9 +30,9 @@ def opened(path: Path) -> Queue[Any]:
     )
 
 
-def test_three_crashes_and_then_a_dead_letter(tmp_path: Path) -> None:
+def test_three_crashes_and_then_a_dead_letter(memory_path: Path) -> None:
     """The handler exits hard three times, never sees the item again, others go on."""
-    path = tmp_path / "q.db"
+    path = memory_path / "q.db"
     Policy(service="poison", operation="handle", transport="local")
     with FakeClock() as clock:
         poison = opened(path).put({"poison": True}).id

@@ -19,9 +19,9 @@ PAGE = 4096
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Iterator[Path]:
+def path(memory_path: Path) -> Iterator[Path]:
     """A file with 300 items of 200 bytes, closed."""
-    path = tmp_path / "reports.db"
+    path = memory_path / "reports.db"
     queue = opened(path)
     queue.put_many([{"n": n, "text": "x" * 200} for n in range(300)])
     live.forget("edge.reports")
@@ -122,16 +122,16 @@ def test_most_of_what_is_readable_comes_back(
     assert len(drain(opened(path))) >= least
 
 
-def test_a_log_without_its_file_is_read(tmp_path: Path) -> None:
+def test_a_log_without_its_file_is_read(memory_path: Path) -> None:
     """When only the journal is left, the items in it are salvaged."""
-    path = tmp_path / "reports.db"
+    path = memory_path / "reports.db"
     queue = opened(path)
     queue.put_many([{"n": n} for n in range(20)])
     log = path.with_name("reports.db-wal")
     saved = log.read_bytes()
     live.forget("edge.reports")
     for name in ("reports.db", "reports.db-wal", "reports.db-shm"):
-        (tmp_path / name).unlink(missing_ok=True)
+        (memory_path / name).unlink(missing_ok=True)
     log.write_bytes(saved)
     with record_events() as events:
         assert drain(opened(path)) == list(range(20))
@@ -164,9 +164,9 @@ def test_two_processes_recover_once(path: Path) -> None:
     assert len(events.of("queue_recovered")) == 1
 
 
-def test_order_survives(tmp_path: Path) -> None:
+def test_order_survives(memory_path: Path) -> None:
     """Lanes go on in order although the first of one may be lost."""
-    path = tmp_path / "reports.db"
+    path = memory_path / "reports.db"
     queue = opened(path, order_by="key")
     queue.put_many([{"key": n % 3, "n": n, "text": "x" * 200} for n in range(300)])
     live.forget("edge.reports")

@@ -25,9 +25,9 @@ def opened(path: Path) -> Queue[Any]:
     )
 
 
-def test_items_in_flight_return_after_a_restart(tmp_path: Path) -> None:
+def test_items_in_flight_return_after_a_restart(memory_path: Path) -> None:
     """The same ids come again once the lease of the dead process is over."""
-    path = tmp_path / "reports.db"
+    path = memory_path / "reports.db"
     with FakeClock() as clock:
         opened(path).put_many([{"n": n} for n in range(10)])
         in_flight = [item.id for item in opened(path).take_many(4)]
@@ -40,9 +40,9 @@ def test_items_in_flight_return_after_a_restart(tmp_path: Path) -> None:
     live.forget("edge.reports")
 
 
-def test_a_drained_file_gives_its_space_back(tmp_path: Path) -> None:
+def test_a_drained_file_gives_its_space_back(memory_path: Path) -> None:
     """After 10 000 delivered items there are no rows and the file is small."""
-    path = tmp_path / "reports.db"
+    path = memory_path / "reports.db"
     queue = opened(path)
     for start in range(0, 10_000, 1000):
         queue.put_many(

@@ -67,10 +67,10 @@ def queue_in(folder: Path, **changes: Any) -> Queue[Any]:
     "error", [ConnectionRefusedError("refused"), TimeoutError("late")]
 )
 def test_four_days_without_a_broker(
-    tmp_path: Path, clock: FakeClock, error: Exception
+    memory_path: Path, clock: FakeClock, error: Exception
 ) -> None:
     """All 5 000 items arrive in order afterwards, and none became a dead letter."""
-    queue, broker = queue_in(tmp_path), Broker(error)
+    queue, broker = queue_in(memory_path), Broker(error)
     worker = queue.worker(broker)
     end = clock.now() + 4 * DAY
     every = 4 * DAY / 50
@@ -90,9 +90,9 @@ def test_four_days_without_a_broker(
     assert queue.stats().size == 0
 
 
-def test_what_max_age_drops_is_counted(tmp_path: Path, clock: FakeClock) -> None:
+def test_what_max_age_drops_is_counted(memory_path: Path, clock: FakeClock) -> None:
     """With retention of a day, the counter equals what is missing."""
-    queue = queue_in(tmp_path, max_age=DAY, dead_letter=None)
+    queue = queue_in(memory_path, max_age=DAY, dead_letter=None)
     broker = Broker(ConnectionRefusedError("refused"))
     worker = queue.worker(broker)
     for day in range(4):

@@ -55,9 +55,9 @@ def opened(path: Path, batch: int) -> Queue[Any]:
 
 
 @pytest.mark.parametrize("batch", [1, 3, 20])
-def test_ids_come_in_order_for_each_key(tmp_path: Path, batch: int) -> None:
+def test_ids_come_in_order_for_each_key(memory_path: Path, batch: int) -> None:
     """Duplicates are only adjacent to what was sent before, never older than that."""
-    path = tmp_path / "reports.db"
+    path = memory_path / "reports.db"
     Policy(service="edge", operation="ordered_send", transport="http")
     receiver = Receiver({3: 2, 7: 2}, dies_after=11)
     with FakeClock() as clock:

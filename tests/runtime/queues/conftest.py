@@ -83,13 +83,13 @@ class RedisBackend(SqliteBackend):
 
 
 @pytest.fixture(params=["sqlite", "redis"])
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
+def backend(request: pytest.FixtureRequest, memory_path: Path) -> Iterator[Backend]:
     """Each store in turn."""
     if request.param == "redis":
         request.getfixturevalue("valkey")
     with FakeClock() as clock:
         kinds = {"sqlite": SqliteBackend, "redis": RedisBackend}
-        made = kinds[request.param](tmp_path, clock)
+        made = kinds[request.param](memory_path, clock)
         yield made
         made.close()
 

@@ -10,9 +10,7 @@ import heapq
 import http.client
 import http.server
 import json
-import os
 import random
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -143,11 +141,10 @@ class Fleet:
             heapq.heappush(steps, (at + max(workers[n].step(), 0.01), n))
 
 
-def test_a_blip_does_not_become_a_storm(broker: Broker) -> None:
+def test_a_blip_does_not_become_a_storm(broker: Broker, memory_path: Path) -> None:
     """No second sees more than CATCH_UP times the normal load; every report arrives."""
-    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=shared) as folder, FakeClock() as clock:
-        fleet = Fleet(broker, Path(folder))
+    with FakeClock() as clock:
+        fleet = Fleet(broker, memory_path)
         fleet.run(clock)
         left = sum(queue.stats().size for queue in fleet.queues)
         for n in range(AGENTS):

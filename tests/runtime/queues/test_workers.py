@@ -308,7 +308,7 @@ def test_pauses_are_told(
 
 
 @pytest.fixture
-def real(tmp_path: Any, operation: str) -> Iterator[Callable[..., Queue[Any]]]:
+def real(memory_path: Any, operation: str) -> Iterator[Callable[..., Queue[Any]]]:
     """Makes queues that live in real time."""
     made: list[str] = []
 
@@ -320,7 +320,7 @@ def real(tmp_path: Any, operation: str) -> Iterator[Callable[..., Queue[Any]]]:
             "redelivery": Redelivery(initial=0.0, max=0.0),
             "consume": Consume(operation=operation, concurrency=3),
         }
-        store = Sqlite(path=str(tmp_path / f"{name}.db"))
+        store = Sqlite(path=str(memory_path / f"{name}.db"))
         return Queue(service="tests", queue=name, store=store, **values | changes)
 
     yield make
