@@ -54,6 +54,8 @@ _BUSY = 0.05
 _CLOSE_ENOUGH = 0.01
 _MICRO = 1_000_000
 _SENT = "sent"
+_ANY = -1
+"""The version between a reset by hand and the store's answer to it."""
 _LONGEST = 2_592_000.0
 
 _next_lease = count(1).__next__
@@ -287,10 +289,16 @@ class SharedBreaker(Breaker):
         return super()._is_unusual()
 
     def reset(self) -> None:
-        """Closed for all processes, with all counts at zero."""
+        """Closed for all processes, with all counts at zero.
+
+        Before first use nobody is told, so that nothing is opened.
+        """
         super().reset()
+        if not self._joined:
+            return
         with self.lock:
             self._outbox = [["x"]]
+            self._version = _ANY
         self._link.push(self)
 
     def set_manual(self, state: str | None) -> None:
@@ -299,7 +307,6 @@ class SharedBreaker(Breaker):
         with self.lock:
             self._joined = self._joined and state is not None
             self._refresh()
-        self._link.push(self)
 
     def statistics(self, now: float) -> dict[str, object]:
         """Numbers of this process, and whether the store is ``up`` or ``away``."""
@@ -334,7 +341,8 @@ class SharedBreaker(Breaker):
         for step in self._outbox:
             if step[0] == "o":
                 step[2:] = [self._rest(now), self.reopenings]
-        steps += self._outbox
+        resets = [step for step in self._outbox if step == ["x"]]
+        steps = resets + steps + [step for step in self._outbox if step != ["x"]]
         self._sent, self._outbox = self._outbox, []
         wanted = [q for q in self._asked if q.state == PENDING]
         if wanted and self._joined:
@@ -374,7 +382,7 @@ class SharedBreaker(Breaker):
             if self._outbox:  # it knows more by now than this reply
                 self._outbox += [["n", version, lease] for lease in leases]
                 return True
-            if version == 0 and self._version and self._state == OPEN:
+            if version == 0 and self._version > 0 and self._state == OPEN:
                 self._version = 0
                 self._propose(now)  # the store has forgotten, we have not
                 if self._outbox:

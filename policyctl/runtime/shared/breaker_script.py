@@ -11,7 +11,8 @@ both JSON, ``ARGV[3]`` is a random number from 0 to 1 for jitter. Times are micr
 - ``["p", lease, ...]`` wanted probe permits;
 - ``["x"]`` reset by hand.
 
-What belongs to an earlier version is void (C8). The reply is: state, version, rest of
+What belongs to an earlier version is void (C8); version -1 stands for the one that the
+sender's own reset has made. The reply is: state, version, rest of
 the break, reopenings, time until a suspicion is to be looked at again (0 for none),
 granted leases.
 
@@ -72,7 +73,9 @@ local function open(long)
   ends = now + long
   move('open')
 end
-local function is_current(step) return step[2] == version or version == 0 end
+local function is_current(step)
+  return step[2] == version or step[2] == -1 or version == 0
+end
 
 if state == 'open' and now >= ends then
   state, good, changed = 'half_open', 0, true

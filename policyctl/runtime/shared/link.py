@@ -127,13 +127,14 @@ class Link:
             self._ring()
             if self._thread is None:
                 self._generation += 1
-                self._thread = Thread(
+                thread = Thread(
                     target=self._run,
                     args=(self._generation,),
                     name="policyctl store",
                     daemon=True,
                 )
-                self._thread.start()
+                if started(thread):
+                    self._thread = thread
 
     def serve_here(self, member: Member) -> None:
         """``push`` for a thread that will wait: exchange in it unless one is under way."""
@@ -252,10 +253,11 @@ class Link:
             self._notices.append(notice)
             if self._notifier is not None:
                 return
-            self._notifier = Thread(
+            thread = Thread(
                 target=self._deliver, name="policyctl notices", daemon=True
             )
-            self._notifier.start()
+            if started(thread):
+                self._notifier = thread
 
     def _deliver(self) -> None:
         while True:

@@ -205,12 +205,15 @@ async def test_others_wait_or_are_refused(pay: Make, kind: str) -> None:
     one, two, strict = pay(kind), pay(kind), pay(kind, on_conflict="reject")
     gate = asyncio.Event()
 
+    running = asyncio.Event()
+
     async def charge(key: str) -> str:
+        running.set()
         await gate.wait()
         return "done"
 
     first = asyncio.ensure_future(one.call(charge, "a"))
-    await asyncio.sleep(0.1)
+    await running.wait()
     second = asyncio.ensure_future(two.call(charge, "a"))
     with pytest.raises(IdempotencyConflictError):
         await strict.call(charge, "a")
@@ -281,14 +284,17 @@ async def test_a_cancelled_call_frees_its_key_at_once(pay: Make, kind: str) -> N
     """ID-01: CancelledError and KeyboardInterrupt remove the mark."""
     one, two = pay(kind), pay(kind)
 
+    running = asyncio.Event()
+
     async def hang(key: str) -> None:
+        running.set()
         await asyncio.sleep(60)
 
     def interrupted(key: str) -> None:
         raise KeyboardInterrupt
 
     task = asyncio.ensure_future(one.call(hang, "a"))
-    await asyncio.sleep(0.1)
+    await running.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -83,7 +83,7 @@ def test_two_hundred_tasks_admit_exactly_the_permits(
     """C11: 100 tasks in each of two processes, three probes in all, then closed."""
     one, two = workers(0.3)
     assert one.ask("fail 3") == "failed,failed,failed"
-    wait_until(lambda: two.state == "open" or two.state == "half_open", 1.0)
+    wait_until(lambda: two.state == "open" or two.state == "half_open")
     wait_until(lambda: (one.state, two.state) == ("half_open", "half_open"))
     one.send("probe 100")
     two.send("probe 100")
@@ -99,7 +99,7 @@ def test_two_hundred_tasks_admit_exactly_the_permits(
     one.send("release")
     two.send("release")
     assert (one.read(), two.read()) == ("released", "released")
-    wait_until(lambda: (one.state, two.state) == ("closed", "closed"), 1.0)
+    wait_until(lambda: (one.state, two.state) == ("closed", "closed"))
 
 
 def test_clocks_that_differ_by_minutes(workers: Start, wait_until: Any) -> None:
@@ -107,7 +107,7 @@ def test_clocks_that_differ_by_minutes(workers: Start, wait_until: Any) -> None:
     one, two = workers(20.0)
     start = time.monotonic()
     one.ask("fail 3")
-    wait_until(lambda: two.state == "open", 1.0)
+    wait_until(lambda: two.state == "open")
     here, there = one.retry_after, two.retry_after
     rest = 20.0 - (time.monotonic() - start)
     assert here == pytest.approx(rest, abs=0.2)
@@ -127,4 +127,4 @@ def test_the_lease_of_a_killed_process_expires(workers: Start, wait_until: Any) 
     wait_until(lambda: two.ask("ok 1") == "ok", 4.0)
     assert 0.5 < time.monotonic() - start < 3.0
     assert two.ask("ok 2") == "ok,ok"
-    wait_until(lambda: two.state == "closed", 1.0)
+    wait_until(lambda: two.state == "closed")

@@ -183,6 +183,15 @@ def test_a_reset_closes_it() -> None:
     assert shared.run(["f", version])[0] == "closed"
 
 
+def test_what_follows_a_reset_is_current() -> None:
+    """An opening that was noted after a reset, and told together with it, counts."""
+    shared = Shared()
+    version = shared.open(5.0)
+    state, opened, *_ = shared.run(["x"], ["o", -1, 3_000_000, 0])
+    assert state == "open"
+    assert opened > version
+
+
 def test_a_ratio_is_of_all_processes() -> None:
     """Failures and successes of several reports are put together."""
     shared = Shared(failure_ratio=0.5, minimum_calls=10)
