@@ -17,6 +17,7 @@ from policyctl.config_values import InvalidSetting, package_name, package_of
 from policyctl.diagnostics import Diagnostic, Severity, has_errors
 from policyctl.generate.assemble import Step
 from policyctl.generate.build import Prepared, finish, prepare
+from policyctl.generate.bundle import FOLDER
 from policyctl.generate.compare import Comparison, compare
 from policyctl.generate.memo import Memo
 from policyctl.generate.options import GenerateOptions
@@ -294,9 +295,15 @@ def print_written(console: Console, outcome: Outcome, fail_on_change: bool) -> i
     assert written is not None
     for path in written.written:
         edited = " (an edit by hand is gone)" if path in written.hand_edited else ""
-        console.write(f"wrote {outcome.folder}/{path}{edited}\n")
+        if edited or path.parts[0] != FOLDER:
+            console.write(f"wrote {outcome.folder}/{path}{edited}\n")
     for path in written.removed:
-        console.write(f"removed {outcome.folder}/{path}\n")
+        if path.parts[0] != FOLDER:
+            console.write(f"removed {outcome.folder}/{path}\n")
+    for word, paths in (("wrote", written.written), ("removed", written.removed)):
+        copied = sum(path.parts[0] == FOLDER for path in paths)
+        if copied:
+            console.write(f"{word} {outcome.folder}/{FOLDER} ({copied} files)\n")
     if not written.written and not written.removed:
         console.write(_up_to_date(outcome))
         return _exit.CLEAN

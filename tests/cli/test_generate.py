@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -318,7 +319,9 @@ def test_templates_of_ones_own(
     write("policyctl.toml", 'templates = "templates"\nruntime = "bundled"\n')
     write("policies/quotes.yaml", texts.clean)
     write("templates/parts/docstring.jinja", '"""Ours."""\n{# {{ docstring }} #}\n')
-    assert run_cli("generate").code == 0
+    outcome = run_cli("generate")
+    assert outcome.code == 0
+    assert re.search(r"\nwrote generated/_runtime \(\d+ files\)\n$", outcome.out)
     assert '\n"""Ours."""\n' in (tmp_path / "generated/quotes_api.py").read_text()
     assert (tmp_path / "generated/_runtime/policy.py").is_file()
     assert run_cli("generate", "--check").code == 0

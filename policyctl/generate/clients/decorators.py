@@ -23,11 +23,11 @@ def kept_decorators(
 ) -> Iterator[str]:
     """The decorators to print above a stub, outermost first."""
     if function.binding == "function":
-        yield "staticmethod"
+        yield annotations.imports.builtin("staticmethod")
     for decorator in node.decorator_list:
         name = last_name(decorator)
         if name in _STANDARD:
-            yield name
+            yield annotations.imports.builtin(name)
             continue
         outside = Context(function.context.home, function.context.owner)
         called = decorator.func if isinstance(decorator, ast.Call) else decorator

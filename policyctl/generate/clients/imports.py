@@ -41,6 +41,10 @@ class Imports:
         alias = self.module(module)
         return f"{alias}.{name}" if name else alias
 
+    def builtin(self, name: str) -> str:
+        """How the module writes a builtin."""
+        return self.name(Symbol("builtins", name, "opaque"))
+
     def module(self, module: str) -> str:
         """The private name of an imported module."""
         if module == "typing":

@@ -43,7 +43,7 @@ def property_stubs(annotations: Annotations, found: Property) -> Iterator[str]:
     """The lines of a property, and of what sets it."""
     context = _within(found.context, found.getter)
     returned = annotations.text(found.getter.returns, context)
-    yield f"{_MARGIN}@property"
+    yield f"{_MARGIN}@{annotations.imports.builtin('property')}"
     yield from _defined(f"{found.name}(self) -> {returned}", found.getter)
     if found.setter is not None:
         value = found.setter.args.args[-1]

@@ -46,11 +46,15 @@ def stub(
         yield f"{margin}{head}"
         yield from documentation
     if several:
-        yield from _implementation(function, name, margin, documentation)
+        yield from _implementation(annotations, function, name, margin, documentation)
 
 
 def _implementation(
-    function: Function, name: str, margin: str, documentation: tuple[str, ...]
+    annotations: Annotations,
+    function: Function,
+    name: str,
+    margin: str,
+    documentation: tuple[str, ...],
 ) -> Iterator[str]:
     """What checkers want below overloads outside of stubs."""
     first = ""
@@ -58,7 +62,7 @@ def _implementation(
         first = "self, " if function.binding == "instance" else "cls, "
     if function.binding in ("class", "static", "function"):
         kind = "class" if function.binding == "class" else "static"
-        yield f"{margin}@{kind}method"
+        yield f"{margin}@{annotations.imports.builtin(f'{kind}method')}"
     head = f"def {name}({first}*args: {ANY}, **kwargs: {ANY}) -> {ANY}:"
     head = f"{margin}{head}" if documentation else f"{margin}{head} ..."
     # mypy does not see that these take what a TypeVarTuple stands for.
