@@ -19,6 +19,7 @@ from policyctl.lint import show
 from policyctl.lint.context import Context
 from policyctl.lint.graph import Edge
 from policyctl.resolve.policy import Call, Operation, Queue, Retry, Service
+from policyctl.resolve.worst_case import longest_hint
 
 ORDER = (
     "fallback",
@@ -216,7 +217,7 @@ def _worst_case(operation: Operation) -> Iterator[str]:
 
 def _retry_after(retry: Retry) -> str:
     """Why the worst case is longer than the time line shows."""
-    if retry.retry_after is None or retry.max_attempts == 1:
+    if retry.retry_after is None or retry.max_attempts == 1 or not longest_hint(retry):
         return ""
     most = retry.retry_after.max
     limit = "" if most is None else f" of up to {show.duration(most)}"

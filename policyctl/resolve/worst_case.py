@@ -21,6 +21,9 @@ from policyctl.resolve.policy import (
 
 _TERMS: Final = 100_000
 
+# Conditions under which no answer came.
+_NO_ANSWER: Final = frozenset({"not_sent", "connection_lost", "timeout"})
+
 # Sums of waits beyond this would overflow.
 _FOR_EVER: Final = 1e300
 
@@ -78,6 +81,25 @@ def local_wait(
     return slot + token + acquire
 
 
+def longest_hint(retry: Retry) -> float:
+    """The longest Retry-After hint that may replace a wait; 0 where there is none.
+
+    A hint comes with an answer, and the portable conditions say that none came: a retry
+    for these alone never waits for a hint.
+    """
+    if retry.retry_after is None:
+        return 0.0
+    answers = (
+        bool(retry.retry_on_status)
+        or retry.retry_if is not None
+        or retry.retry_if_result is not None
+        or any(name not in _NO_ANSWER for name in retry.retry_on)
+    )
+    if not answers:
+        return 0.0
+    return math.inf if retry.retry_after.max is None else retry.retry_after.max
+
+
 def longest_call(
     attempt_timeout: AttemptTimeout | None,
     budget: Budget | None,
@@ -88,7 +110,7 @@ def longest_call(
     """F2: ``min(D, n (a + t) + W(n - 1))``, or ``min(D, a + h g + t)`` with a hedge.
 
     ``wait`` is the local wait a before each attempt. A Retry-After hint that is
-    honoured counts as a wait of its ``max``.
+    honoured counts as a wait of its ``max``, see :func:`longest_hint`.
     """
     attempt = math.inf
     if attempt_timeout is not None and attempt_timeout.total is not None:
@@ -102,9 +124,7 @@ def longest_call(
         return min(total, wait + attempt)
     if retry.max_attempts is None:
         return total
-    hint = 0.0
-    if retry.retry_after is not None:
-        hint = math.inf if retry.retry_after.max is None else retry.retry_after.max
+    hint = longest_hint(retry)
     waits = longest_waits(retry.backoff, retry.max_attempts - 1, hint)
     return min(total, retry.max_attempts * (wait + attempt) + waits)
 

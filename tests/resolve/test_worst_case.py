@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -112,12 +114,28 @@ def test_longest_call_of_one_attempt() -> None:
     assert longest_call(limit(2), None, retry(1, backoff(1, 2, 5)), None, 0.5) == 2.5
 
 
-def test_a_hint_of_the_server_replaces_shorter_waits() -> None:
-    """Each wait can be the longest hint that is honoured."""
-    hinted = retry(3, backoff(1, 2, 5), RetryAfter(10.0))
+@pytest.mark.parametrize("sends", ["status", "error", "predicate", "result"])
+def test_a_hint_of_the_server_replaces_shorter_waits(sends: str) -> None:
+    """Each wait can be the longest hint that is honoured, where an answer may carry one."""
+    answers: dict[str, dict[str, Any]] = {
+        "status": {"retry_on_status": ("503",)},
+        "error": {"retry_on": ("timeout", "httpx:HTTPStatusError")},
+        "predicate": {"retry_if": "acme.rules:transient"},
+        "result": {"retry_if_result": "acme.rules:is_busy"},
+    }
+    hinted = replace(retry(3, backoff(1, 2, 5), RetryAfter(10.0)), **answers[sends])
     assert longest_call(limit(2), None, hinted, None) == 3 * 2 + 10 + 10
-    endless = retry(3, backoff(1, 2, 5), RetryAfter(None))
+    endless = replace(hinted, retry_after=RetryAfter(None))
     assert longest_call(limit(2), whole(60), endless, None) == 60
+
+
+def test_no_answer_no_hint() -> None:
+    """After the three portable conditions nobody has answered: 3 x 2 + 1 + 2 = 9."""
+    refused = replace(
+        retry(3, backoff(1, 2, 5), RetryAfter(10.0)),
+        retry_on=("not_sent", "connection_lost", "timeout"),
+    )
+    assert longest_call(limit(2), None, refused, None) == 9
 
 
 def test_a_hedge_starts_its_attempts_beside_the_first() -> None:

@@ -8,8 +8,8 @@ from policyctl.diagnostics import Severity
 from policyctl.lint import place, setting, show
 from policyctl.lint.compare import reaches
 from policyctl.lint.context import Context
-from policyctl.lint.formulas.concurrency import in_flight
 from policyctl.lint.graph import Edge
+from policyctl.lint.hanging import Hanging, hanging
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Service
 
@@ -97,26 +97,28 @@ class CpuScalingHidesWaiting(Rule):
             yield from missing([f"{service.name}.facts.workers"])
             return
         nodes = [service.name, *(op.id for op in service.operations.values())]
-        worst: tuple[float, Edge] | None = None
+        worst: tuple[Hanging, Edge] | None = None
         for node in nodes:
             for edge in context.graph.outgoing.get(node, ()):
                 bound = _bound(edge, context)
-                if bound is not None and (worst is None or bound > worst[0]):
+                if bound is not None and (
+                    worst is None or bound.calls > worst[0].calls
+                ):
                     worst = (bound, edge)
-        if worst is None or not reaches(worst[0], self.share * workers):
+        if worst is None or not reaches(worst[0].calls, self.share * workers):
             return
         bound, edge = worst
         yield self.finding(
             place.of_service(service),
             "facts.autoscale.metric",
-            f"{service.name} scales on cpu, but if {edge.callee} hangs, "
-            f"{show.number(bound)} of its {workers} workers wait and use none",
+            f"{service.name} scales on cpu, but if {edge.callee} hangs, {bound.text} "
+            f"wait and use none: {show.ratio(bound.share(workers))} of its {workers} workers",
             help="scale on requests in flight: metric: concurrency",
         )
 
 
-def _bound(edge: Edge, context: Context) -> float | None:
-    """Workers of one process that wait if the callee hangs, where it is known."""
+def _bound(edge: Edge, context: Context) -> Hanging | None:
+    """Calls of one process that wait if the callee hangs, where it is known."""
     policy = edge.policy
     if policy is None or policy.attempt_timeout is None or edge.detached:
         return None
@@ -124,4 +126,6 @@ def _bound(edge: Edge, context: Context) -> float | None:
         context.traffic.of_edge(edge).per_client,
         policy.attempt_timeout.total,
     )
-    return None if rate is None or attempt is None else in_flight(rate, attempt)
+    if rate is None or attempt is None:
+        return None
+    return hanging(policy, rate, attempt)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from policyctl.diagnostics import Related, Severity
+from policyctl.diagnostics import Related, Severity, Span
 from policyctl.lint import show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context
 from policyctl.lint.graph import Edge
 from policyctl.lint.rule import Outcomes, Rule
+from policyctl.resolve.policy import Operation
 from policyctl.resolve.worst_case import worst_case
 
 
@@ -20,8 +22,8 @@ class InnerOutlivesOuter(Rule):
 
     What:
         The worst case of a call is longer than the attempt timeout of a caller of the
-        service that makes it, and that caller does not pass its deadline on (a header in
-        `budget.header`, the same in the callee's `inbound.budget.header`, and
+        service that makes it (where no call is declared, than the operation's own), and
+        that caller does not pass its deadline on (a header in `budget.header`, the same in the callee's `inbound.budget.header`, and
         `budget.inherit` on the inner call). Where the inner call is `idempotent: false`
         it is an error, since its effect comes after the caller was told of a failure.
 
@@ -115,10 +117,10 @@ class InnerOutlivesOuter(Rule):
         assert policy is not None
         inherits = policy.budget is not None and policy.budget.inherit
         outer = patience.silent if inherits else patience.least
-        if outer is None or outer.call is None:
+        if outer is None:
             return
-        limit, longest = _attempt(outer), worst_case(policy)
-        if limit is None or not over(longest, limit):
+        limit, longest = outer.seconds, worst_case(policy)
+        if not over(longest, limit):
             return
         if math.isinf(longest):
             return  # TB001 and TB002 speak of calls without a limit
@@ -126,48 +128,72 @@ class InnerOutlivesOuter(Rule):
         yield self.finding(
             context.place_of(edge),
             "budget.total" if policy.budget else "attempt_timeout.total",
-            f"{policy.id} can last {show.duration(longest)}, but {outer.caller} waits "
+            f"{policy.id} can last {show.duration(longest)}, but {outer.who} "
             f"{show.duration(limit)} for {outer.callee}, which calls it: the rest is "
             "done for nobody",
             severity=Severity.ERROR if risky else None,
             help="pass the deadline on: budget.header on the outer call, the same header "
             f"under inbound.budget of {edge.service.name}; or shorten the inner budget to "
             f"{show.floor_duration(limit)}",
-            also=(Related(outer.call.span, "the outer call"),),
+            also=(Related(outer.span, "the outer call"),),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """The least patient calls into a node: of all, and of those that pass no deadline."""
+class Wait:
+    """How long a caller waits for one attempt of a callee."""
 
-    least: Edge | None
-    silent: Edge | None
+    who: str
+    callee: str
+    seconds: float
+    passes_deadline: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """The shortest waits for a node: of all, and of those that pass no deadline."""
+
+    least: Wait | None
+    silent: Wait | None
 
 
 def _patience(node: str, context: Context) -> Patience | None:
     """The callers of an operation, or of any operation of a service."""
     service = context.project.services[node.partition(".")[0]]
-    operations = (
-        [node] if "." in node else [op.id for op in service.operations.values()]
-    )
-    callers = [edge for name in operations for edge in context.graph.callers(name)]
-    timed = [edge for edge in callers if _attempt(edge) is not None]
-    if not timed:
+    operations = [
+        operation
+        for operation in service.operations.values()
+        if node in (service.name, operation.id)
+    ]
+    waits = [wait for op in operations for wait in _waits(op, context)]
+    if not waits:
         return None
-    silent = [edge for edge in timed if not _passes_deadline(edge, context)]
-    return Patience(_least(timed), _least(silent))
+    silent = [wait for wait in waits if not wait.passes_deadline]
+    return Patience(_least(waits), _least(silent))
 
 
-def _least(edges: list[Edge]) -> Edge | None:
-    return min(edges, key=lambda edge: _attempt(edge) or math.inf, default=None)
+def _waits(operation: Operation, context: Context) -> Iterator[Wait]:
+    """The declared calls of an operation, or, where there are none, what it declares."""
+    edges = context.graph.callers(operation.id)
+    for edge in edges:
+        limit = None if edge.policy is None else _attempt(edge.policy)
+        if limit is not None and edge.policy is not None and edge.call is not None:
+            passes = _passes_deadline(edge.policy, context)
+            who = f"{edge.caller} waits"
+            yield Wait(who, operation.id, limit, passes, edge.call.span)
+    limit = _attempt(operation)
+    if not edges and limit is not None and operation.transport not in (None, "local"):
+        passes = _passes_deadline(operation, context)
+        yield Wait("callers wait", operation.id, limit, passes, operation.span)
 
 
-def _attempt(edge: Edge) -> float | None:
+def _least(waits: list[Wait]) -> Wait | None:
+    return min(waits, key=lambda wait: wait.seconds, default=None)
+
+
+def _attempt(policy: Operation) -> float | None:
     """The longest time that a caller waits for one attempt."""
-    policy = edge.policy
-    if policy is None:
-        return None
     limits = [
         limit.total
         for limit in (policy.attempt_timeout, policy.budget)
@@ -176,10 +202,9 @@ def _attempt(edge: Edge) -> float | None:
     return min(limits, default=None)
 
 
-def _passes_deadline(edge: Edge, context: Context) -> bool:
+def _passes_deadline(policy: Operation, context: Context) -> bool:
     """Whether the callee learns how much time the caller has left."""
-    policy = edge.policy
-    if policy is None or policy.budget is None or policy.budget.header is None:
+    if policy.budget is None or policy.budget.header is None:
         return False
     inbound = context.project.services[policy.service].inbound
     budget = None if inbound is None else inbound.budget

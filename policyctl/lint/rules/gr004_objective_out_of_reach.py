@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import ClassVar
 
 from policyctl.diagnostics import Related, Severity
@@ -79,7 +80,7 @@ class ObjectiveOutOfReach(Rule):
             return
         for node in (service.name, *(op.id for op in service.operations.values())):
             edges = _calls(node, service, context)
-            if edges:
+            if edges and not _bounded_by_itself(node, service, edges, objective):
                 yield from self._judge(service, node, edges, objective)
 
     def _judge(
@@ -87,14 +88,16 @@ class ObjectiveOutOfReach(Rule):
     ) -> Outcomes:
         longest = handler_time((_worst(e), e.per_request, _beside(e)) for e in edges)
         healthy = handler_time((_p99(e), e.per_request, _beside(e)) for e in edges)
-        largest = max(edges, key=lambda e: _worst(e) * math.ceil(e.per_request))
         promised = show.duration(objective)
+        part = _worst
         if over(longest, objective) and not math.isinf(longest):
             what = f"the calls of one request can last {show.duration(longest)}"
         elif over(healthy, objective):
+            part = _p99
             what = f"the p99 latencies of its calls add up to {show.duration(healthy)}"
         else:
             return
+        largest = max(edges, key=lambda e: part(e) * _times(e))
         assert largest.call is not None
         path = service.operations[node.partition(".")[2]].path if "." in node else None
         spot = place.of_service(service)
@@ -102,7 +105,7 @@ class ObjectiveOutOfReach(Rule):
             spot,
             "facts.objective",
             f"{what} > objective {promised} of {node}; the largest part is "
-            f"{largest.callee} with up to {show.duration(_worst(largest))}",
+            f"{largest.callee} with up to {_share(largest, part)}",
             help="shorten the largest budgets, call in parallel, or set "
             f"inbound.budget: {{default: {promised}}}, which all calls inherit"
             + ("" if path is None else f" ({path})"),
@@ -145,3 +148,28 @@ def _bounded_by_inbound(service: Service, objective: float) -> bool:
         and budget.default is not None
         and budget.default <= objective
     )
+
+
+def _times(edge: Edge) -> int:
+    """How often a call is made one after the other for a request."""
+    return 1 if _beside(edge) else math.ceil(edge.per_request)
+
+
+def _share(edge: Edge, part: Callable[[Edge], float]) -> str:
+    """``2s``, or ``10 x 1m`` where a request makes the call ten times."""
+    times, longest = _times(edge), show.duration(part(edge))
+    return longest if times == 1 else f"{times} x {longest}"
+
+
+def _bounded_by_itself(
+    node: str, service: Service, edges: list[Edge], objective: float
+) -> bool:
+    """Whether a local operation's own budget, which its calls inherit, is short enough."""
+    operation = service.operations.get(node.partition(".")[2])
+    if operation is None or operation.transport != "local" or operation.budget is None:
+        return False
+    total = operation.budget.total
+    if total is None or total > objective:
+        return False
+    budgets = [None if edge.policy is None else edge.policy.budget for edge in edges]
+    return all(budget is not None and budget.inherit for budget in budgets)

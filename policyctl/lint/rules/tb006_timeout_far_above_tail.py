@@ -8,8 +8,8 @@ from policyctl.diagnostics import Severity
 from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context
-from policyctl.lint.formulas.concurrency import in_flight
 from policyctl.lint.graph import Edge
+from policyctl.lint.hanging import hanging
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Latency
 
@@ -112,16 +112,17 @@ class TimeoutFarAboveTail(Rule):
             lacking = [] if workers else [f"{edge.service.name}.facts.workers"]
             yield from missing([*load.missing, *lacking])
             return
-        bound = in_flight(load.per_client, attempt)
-        if not over(bound, self.worker_share * workers):
+        bound = hanging(policy, load.per_client, attempt)
+        if not over(bound.calls, self.worker_share * workers):
             return
         better = 3 * (latency.p99 or 10 * (latency.mean or 0))
         yield self.finding(
             context.place_of(edge),
             "attempt_timeout.total",
             f"attempt_timeout {show.duration(attempt)} is {excess}; if "
-            f"{policy.id} hangs, {show.rate(load.per_client)} bind "
-            f"{show.number(bound)} of the {workers} workers of {edge.service.name}",
+            f"{policy.id} hangs, {bound.text} bind "
+            f"{show.ratio(bound.share(workers))} of the {workers} workers of "
+            f"{edge.service.name}",
             help=f"set attempt_timeout: {show.ceil_duration(better)}",
             fix=mend.set_value(
                 context.place_of(edge),

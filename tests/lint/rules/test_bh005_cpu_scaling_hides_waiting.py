@@ -50,8 +50,8 @@ def test_message_and_place() -> None:
     """The metric is the place, the hanging callee is named."""
     (found,) = lint_yaml(policy(), "BH005")
     assert found.message == (
-        "shop scales on cpu, but if price_api.get_price hangs, 40 of its 100 workers "
-        "wait and use none"
+        "shop scales on cpu, but if price_api.get_price hangs, 50/s x 800ms = 40 calls "
+        "wait and use none: 40% of its 100 workers"
     )
     assert found.policy_path == "shop.facts.autoscale.metric"
 

@@ -124,3 +124,27 @@ def test_the_least_patient_caller_counts() -> None:
     )
     (found,) = lint_yaml(text + hasty, "GR003")
     assert "but hasty waits 500ms for api.load" in found.message
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "count"),
+    [
+        ("attempt_timeout: 1s", "attempt_timeout: 1s", 0),
+        ("attempt_timeout: 1s", "attempt_timeout: 1001ms", 1),
+        ("transport: local\n    attempt_timeout: 1s", "attempt_timeout: 2s", 0),
+    ],
+)
+def test_callers_that_nobody_declares_wait_as_long_as_the_operation_says(
+    outer: str, inner: str, count: int
+) -> None:
+    """An operation that no document calls is called under its own settings."""
+    text = policy(outer, inner).partition("---\n")[2]
+    text = text.replace(
+        "    transport: http\n    transport: local\n", "    transport: local\n"
+    )
+    found = lint_yaml(text, "GR003")
+    assert len(found) == count
+    if found:
+        assert found[0].message.startswith(
+            "store.read can last 1.001s, but callers wait 1s for api.load, which"
+        )

@@ -59,7 +59,7 @@ def test_message_and_places() -> None:
     (found,) = lint_yaml(text, "GR004")
     assert found.message == (
         "the calls of one request can last 3s > objective 2s of page; the largest part "
-        "is api.load with up to 1s"
+        "is api.load with up to 2 x 1s"
     )
     assert found.policy_path == "page.facts.objective"
     assert [related.span.line for related in found.related] == [4]
@@ -99,3 +99,24 @@ def test_without_an_objective_nothing_is_promised() -> None:
     """The rule needs the promise."""
     text = policy(LOAD % "").replace("facts: {objective: 3s}\n", "")
     assert lint_yaml(text, "GR004") == []
+
+
+@pytest.mark.parametrize(
+    ("own", "api", "count"),
+    [
+        ("budget: 2s", "budget: 5s", 0),
+        ("budget: 2001ms", "budget: 5s", 1),
+        ("budget: 2s", "budget: {total: 5s, inherit: false}", 1),
+        ("budget: 2s", "attempt_timeout: 5s", 1),
+        ("attempt_timeout: 2s", "budget: 5s", 1),
+    ],
+)
+def test_a_local_operation_with_a_budget_bounds_its_calls(
+    own: str, api: str, count: int
+) -> None:
+    """Calls in the same process inherit its budget, unless they start afresh."""
+    more = (
+        f"operations:\n  open: {{transport: local, {own}, calls: [{{to: api.load}}]}}"
+    )
+    text = policy("", "2s", api=api, more=more).replace("calls: []\n", "")
+    assert len(lint_yaml(text, "GR004")) == count

@@ -42,7 +42,7 @@ def test_message_and_places() -> None:
     (found,) = lint_yaml(policy(), "TB006")
     assert found.message == (
         "attempt_timeout 30s is 150 times the p99 of 200ms; if price_api.get_price "
-        "hangs, 250/s bind 7500 of the 200 workers of shop"
+        "hangs, 250/s x 30s = 7500 calls bind 100% of the 200 workers of shop"
     )
     assert found.help == "set attempt_timeout: 600ms"
     assert found.span.line == 9
@@ -98,3 +98,18 @@ def test_an_override_is_the_place() -> None:
     (found,) = lint_yaml(text, "TB006")
     assert (found.span.line, found.span.column) == (9, 67)
     assert found.policy_path.endswith(".override.attempt_timeout.total")
+
+
+def test_a_bulkhead_limits_what_hangs() -> None:
+    """Of 7500 calls, 110 have a slot: 55 % of 200 workers; 100 would be half, and fine."""
+    for slots, count in ((110, 1), (100, 0)):
+        text = policy().replace(
+            "attempt_timeout: 30s",
+            f"attempt_timeout: 30s\n    bulkhead: {{max_concurrent: {slots}}}",
+        )
+        found = lint_yaml(text, "TB006")
+        assert len(found) == count
+        if found:
+            assert found[0].message.endswith(
+                "110 calls with a slot of its bulkhead bind 55% of the 200 workers of shop"
+            )
