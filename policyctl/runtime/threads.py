@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextvars import Context
+    from threading import Thread
     from typing import Any
 
 IDLE = 10.0
@@ -115,6 +116,18 @@ class Job:
         if not running:
             self._function = self._context = None
         return running
+
+
+def started(thread: Thread) -> bool:
+    """Start a thread; False where the system has none left, or the process is ending.
+
+    For threads of our own beside calls, whose work can wait for the next occasion.
+    """
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    return True
 
 
 class Workers:
