@@ -13,6 +13,7 @@ from time import monotonic
 from weakref import WeakSet
 
 from policyctl.runtime.stores.redis import RedisServer
+from policyctl.runtime.threads import started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -253,9 +254,7 @@ class Link:
             self._notices.append(notice)
             if self._notifier is not None:
                 return
-            thread = Thread(
-                target=self._deliver, name="policyctl notices", daemon=True
-            )
+            thread = Thread(target=self._deliver, name="policyctl notices", daemon=True)
             if started(thread):
                 self._notifier = thread
 
