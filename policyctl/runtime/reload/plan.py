@@ -98,6 +98,8 @@ def plan_changes(document: PolicyDocument) -> Plan:
             plan.unknown.append(name)
             continue
         wanted = _overridden(policy.service, policy.operation, declared, reasons)
+        if "kind" not in policy.settings and wanted.get("kind") == "unary":
+            del wanted["kind"]  # the usual kind may go without saying
         found = list(_differences(name, policy.settings, wanted))
         if found:
             reasons += _impossible(found)
