@@ -30,6 +30,7 @@ def run(arguments: list[str]) -> int:
     """
     console = open_console()
     try:
+        _raise_on_interrupt()
         code = _answer(console, arguments)
         console.flush()
     except KeyboardInterrupt:
@@ -38,6 +39,14 @@ def run(arguments: list[str]) -> int:
         code = _fail(console, error)
     console.close()
     return code
+
+
+def _raise_on_interrupt() -> None:
+    """From here on Ctrl-C is an exception, so that what was begun is cleaned up."""
+    signal = __import__("_signal")
+    handler = signal.getsignal(signal.SIGINT)
+    if getattr(handler, "__module__", None) == "policyctl.cli.main":
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _answer(console: Console, arguments: list[str]) -> int:

@@ -6,6 +6,8 @@ This file imports nothing that Python has not loaded by itself.
 import os
 import sys
 
+_INTERRUPTED = 130
+
 
 def run(argv: list[str] | None = None) -> int:
     """Run the command line on ``argv`` (default: of the process); return the exit code.
@@ -26,7 +28,18 @@ def main() -> None:
     It ends at once: freeing a large run's objects one by one takes longer than what
     the operating system does, and all output has been written.
     """
-    code = run()
+    code = _INTERRUPTED
+    _leave_on_interrupt()
+    try:
+        code = run()
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    while True:
+        try:
+            _leave_on_interrupt()
+            break
+        except KeyboardInterrupt:
+            code = _INTERRUPTED
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:
@@ -34,6 +47,29 @@ def main() -> None:
         except (OSError, ValueError):
             code = code or 2
     os._exit(code)
+
+
+def _leave_on_interrupt() -> None:
+    """Until a command runs, and once it is done, Ctrl-C ends the process at once.
+
+    A command in between raises ``KeyboardInterrupt`` and cleans up (``_run.py``). Where
+    the interruption is ignored, as in the background of a shell, it stays so.
+    """
+    signal = __import__("_signal")  # the module signal would load enum with it
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _leave)
+    sys.unraisablehook = _unraisable
+
+
+def _leave(*_arguments: object) -> None:
+    os._exit(_INTERRUPTED)
+
+
+def _unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
+    """An interruption in a callback or finalizer would be printed and forgotten."""
+    if unraisable.exc_type is KeyboardInterrupt:
+        _leave()
+    sys.__unraisablehook__(unraisable)
 
 
 def _print_version() -> int:
