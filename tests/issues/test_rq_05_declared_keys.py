@@ -9,7 +9,8 @@ import re
 
 import pytest
 
-from policyctl.runtime.queues.redis_scripts import KEYS, SCRIPTS
+from policyctl.runtime.queues.redis_lua import KEYS
+from policyctl.runtime.queues.redis_scripts import SCRIPTS
 from policyctl.runtime.queues.redis_store import RedisStore
 from policyctl.runtime.queues.settings import QueueSettings, Redis
 from policyctl.runtime.stores.redis import RedisServer
