@@ -126,6 +126,28 @@ class BulkheadFullError(PolicyError):
         return f"{slots}, none came free within {_seconds(self.waited)}"
 
 
+class NoThreadError(BulkheadFullError):
+    """The attempt needs a thread for its time limit, and none can be started.
+
+    The system has no more of them, or the process is ending. The call was not made;
+    handlers and fallbacks for a full bulkhead take this too.
+
+    Attributes:
+        running: threads of the operation that run.
+        cause: what the system said.
+    """
+
+    def __init__(
+        self, service: str = "", operation: str = "", running: int = 0, cause: str = ""
+    ) -> None:
+        super().__init__(service, operation, running, 0)
+        self.running = running
+        self.cause = cause
+
+    def _reason(self) -> str:
+        return f"no thread for the attempt beside the {self.running} that run: {self.cause}"
+
+
 class RateLimitedError(PolicyError):
     """The rate limit has no token for this attempt.
 

@@ -52,7 +52,9 @@ class PackageRegistry:
 
     def get(self, name: str) -> Policy | None:
         """The policy called ``service.operation``, or None."""
-        return self[name] if name in self else None
+        if name not in self:
+            return None
+        return self[name]
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):

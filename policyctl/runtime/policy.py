@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import os
 from _weakrefset import WeakSet
-from types import FunctionType
 
 from policyctl.runtime.build import build
 from policyctl.runtime.chance import RANDOM
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.events import EVENTS
 from policyctl.runtime.gate import UNUSUAL
-from policyctl.runtime.registry import registry
+from policyctl.runtime.registry import registry, registry_entry
 from policyctl.runtime.scopes import SHARED
 from policyctl.runtime.served import refuse_unserved
-from policyctl.runtime.signatures import CO_COROUTINE, is_async
+from policyctl.runtime.signatures import ASYNCHRONOUS, GENERATORS, flags_for_call
 from policyctl.runtime.telemetry.switch import SWITCH
 from policyctl.runtime.threads import Workers
 from policyctl.runtime.views import (
@@ -30,11 +29,11 @@ from policyctl.runtime.views import (
     RateLimitView,
     RetryView,
 )
-from policyctl.runtime.wrappers import decorate, packed_call
+from policyctl.runtime.wrappers import decorate, generator_refusal, packed_call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any, ParamSpec, Self, TypeVar
 
     from policyctl.runtime import settings as _settings
@@ -116,7 +115,7 @@ class Policy:
 
     service: str
     operation: str
-    settings: dict[str, Any]
+    settings: Mapping[str, Any]
     transport: str | None
     gate: Gate
     breaker: Breaker | None
@@ -220,13 +219,18 @@ class Policy:
 
         Raises:
             PolicyError: the policy refused or cut the call; see ``errors``.
+            PolicyConfigError: ``fn`` is a generator function, for which the operation
+                would have to be a stream.
         """
-        asynchronous = (
-            type(fn) is FunctionType and fn.__code__.co_flags & CO_COROUTINE
-        ) or is_async(fn)
-        call = self._async_call if asynchronous else self._sync_call
+        flags = flags_for_call(fn)
+        if flags & ASYNCHRONOUS:
+            call = self._async_call
+        else:
+            call = self._sync_call
+            if flags & GENERATORS and not self.is_stream:
+                raise generator_refusal(self, fn)
         if call is None:
-            call = self._make_call(bool(asynchronous))
+            call = self._make_call(bool(flags & ASYNCHRONOUS))
         result: R = call(fn, args, kwargs)
         return result
 
@@ -339,6 +343,20 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"<policy {self.name}>"
+
+    # -- one live object for each name -------------------------------------------------
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled as a name, found again among the policies of the other process."""
+        if not self.service or not self.operation:
+            raise TypeError("a policy without a name cannot be pickled")
+        return registry_entry, (self.name,)
 
     # -- for the engine --------------------------------------------------------------
 

@@ -203,3 +203,12 @@ def _at(place: str) -> str:
 
 registry = Registry()
 """The registry of this process."""
+
+
+def registry_entry(name: str) -> Policy:
+    """The live policy called ``service.operation``; how a pickled policy is loaded.
+
+    Raises:
+        PolicyConfigError: the module that defines it is not imported yet.
+    """
+    return registry[name]

@@ -10,7 +10,7 @@ from policyctl.runtime.budget import DEADLINE
 from policyctl.runtime.bulkhead import ThreadWaiter, wait_in_thread
 from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
-from policyctl.runtime.errors import PolicyConfigError, PolicyError
+from policyctl.runtime.errors import NoThreadError, PolicyConfigError, PolicyError
 from policyctl.runtime.threads import Job
 
 TYPE_CHECKING = False
@@ -238,6 +238,9 @@ def _call_in_thread(
     try:
         workers.submit(job)
         ended = job.wait(deadline)
+    except NoThreadError as refusal:
+        attempt.reject(refusal)
+        return
     except BaseException:
         attempt.leave_behind(job, workers)
         attempt.give_up()

@@ -13,6 +13,7 @@ from collections import deque
 from contextvars import copy_context
 
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.errors import NoThreadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,7 +155,11 @@ class Workers:
         self.abandoned = 0
 
     def submit(self, job: Job) -> None:
-        """Hand the job to an idle thread, a new one, or the queue for the next free."""
+        """Hand the job to an idle thread, a new one, or the queue for the next free.
+
+        Raises:
+            NoThreadError: a new thread is needed and cannot be started.
+        """
         with self._lock:
             if self._idle:
                 worker = self._idle.pop()
@@ -167,10 +172,14 @@ class Workers:
             self._threads += 1
         try:
             _Worker(self, job).start(self._name)
-        except BaseException:
+        except BaseException as error:
             with self._lock:
                 self._threads -= 1
-            raise
+                running = self._threads
+            if not isinstance(error, RuntimeError):
+                raise
+            service, _, operation = self._name.partition(".")
+            raise NoThreadError(service, operation, running, str(error)) from None
 
     def next_job(self, worker: _Worker) -> Job | None:
         """What the worker does next; None if it is to wait."""

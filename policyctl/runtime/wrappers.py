@@ -12,8 +12,7 @@ from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.gate import HAS_GIL, UNUSUAL
 from policyctl.runtime.signatures import (
-    CO_ASYNC_GENERATOR,
-    CO_GENERATOR,
+    GENERATORS,
     PACKED,
     PREFIX,
     Shape,
@@ -204,12 +203,20 @@ def _refuse_what_is_no_function(policy: Policy, fn: Any) -> None:
         )
     if not callable(fn):
         raise _refusal(policy, f"{fn!r} is not callable", "decorate a function")
-    if not policy.is_stream and flags_of(fn) & (CO_GENERATOR | CO_ASYNC_GENERATOR):
-        raise _refusal(
-            policy,
-            f"{getattr(fn, '__name__', fn)!r} is a generator function",
-            "say kind: stream for operations that are generators",
-        )
+    if not policy.is_stream and flags_of(fn) & GENERATORS:
+        raise generator_refusal(policy, fn)
+
+
+def generator_refusal(policy: Policy, fn: Any) -> PolicyConfigError:
+    """The error for a generator function where one answer is guarded.
+
+    Calling it runs nothing of its body, so that nothing would be guarded.
+    """
+    return _refusal(
+        policy,
+        f"{getattr(fn, '__name__', fn)!r} is a generator function",
+        "say kind: stream for operations that are generators",
+    )
 
 
 def _refusal(policy: Policy, message: str, help: str) -> PolicyConfigError:

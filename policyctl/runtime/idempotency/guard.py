@@ -22,6 +22,7 @@ from policyctl.runtime.idempotency.waiting import (
     wait_in_thread,
 )
 from policyctl.runtime.stores.errors import StoreUnavailableError
+from policyctl.runtime.threads import started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,7 +150,8 @@ class _Claim:
         if over:
             from threading import Thread
 
-            Thread(target=self._free, daemon=True).start()
+            # Without a thread the key is free when its time is over.
+            started(Thread(target=self._free, daemon=True))
 
     def _free(self) -> None:
         key = self._ticket.key

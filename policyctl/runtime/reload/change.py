@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 from weakref import WeakSet
 
@@ -32,7 +33,7 @@ def change_policy(policy: Policy, settings: dict[str, Any], done: set[int]) -> N
         settings: all its blocks by name, after overrides.
         done: parts that other policies share and that have been changed already.
     """
-    old, policy.settings = policy.settings, settings
+    old, policy.settings = policy.settings, MappingProxyType(settings)
     compiled = _compiled_in(policy, old)
 
     def changed(*names: str) -> bool:
@@ -72,7 +73,7 @@ def change_policy(policy: Policy, settings: dict[str, Any], done: set[int]) -> N
         _take_slow_side(policy)
 
 
-def _compiled_in(policy: Policy, settings: dict[str, Any]) -> tuple[Any, ...]:
+def _compiled_in(policy: Policy, settings: Mapping[str, Any]) -> tuple[Any, ...]:
     """What wrappers of the policy have in them from the time when they were made."""
     breaker = settings.get("circuit_breaker")
     return (

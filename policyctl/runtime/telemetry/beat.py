@@ -55,10 +55,15 @@ class Beat:
             changed = self._changed
             changed.set()
             if self._thread is None:
-                self._thread = threading.Thread(
+                thread = threading.Thread(
                     target=self._run, args=(changed,), name=NAME, daemon=True
                 )
-                self._thread.start()
+                try:
+                    thread.start()
+                except RuntimeError:
+                    del self._tasks[name]
+                    raise
+                self._thread = thread
 
     def _run(self, changed: threading.Event) -> None:
         while self._changed is changed:
