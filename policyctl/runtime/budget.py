@@ -85,6 +85,18 @@ def require_budget(minimum: float = 0.0) -> None:
         raise BudgetExhaustedError(remaining=remaining, minimum=minimum)
 
 
+def restore(token: Token[float]) -> None:
+    """Put back the deadline from before ``token``, if that is possible here.
+
+    A coroutine that is closed by the garbage collector runs in another context, where
+    there is nothing to put back.
+    """
+    try:
+        DEADLINE.reset(token)
+    except ValueError:
+        return
+
+
 class budget:
     """A scope of at most ``seconds``; the caller's limit holds if it is shorter.
 

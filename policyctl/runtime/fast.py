@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policyctl.runtime.attempt import Attempt
-from policyctl.runtime.budget import DEADLINE
+from policyctl.runtime.budget import restore
 from policyctl.runtime.call import report_failure
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import CircuitOpenError
@@ -131,15 +131,3 @@ def judged_sync(
     attempt = _attempt(policy, episode, started)
     attempt.returned(result, False)
     return attempt
-
-
-def restore(token: Token[float]) -> None:
-    """Leave the call's budget scope.
-
-    A coroutine that is closed by the garbage collector runs in another context, where
-    there is nothing to restore.
-    """
-    try:
-        DEADLINE.reset(token)
-    except ValueError:
-        return

@@ -8,6 +8,7 @@ the circuit breaker is anything but closed.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 from policyctl.runtime.breaker import CLOSED
@@ -78,11 +79,25 @@ async def hedged(call: Call, hedges: Hedges, make: Any) -> Attempt:
                 running.add(asyncio.create_task(make(call)))
         assert last is not None
         return last
+    except GeneratorExit:
+        _end_with_loop(running)
+        raise
     finally:
         for task in running:
             _losers.add(task)
             task.add_done_callback(_forget)
             task.cancel()
+
+
+def _end_with_loop(running: set[asyncio.Task[Attempt]]) -> None:
+    """Cancel attempts of a call that was closed, as after the end of its event loop.
+
+    They are not held as losers: the loop may never run again.
+    """
+    for task in running:
+        with suppress(RuntimeError):  # the loop is closed
+            task.cancel()
+    running.clear()
 
 
 def _forget(task: asyncio.Task[Attempt]) -> None:

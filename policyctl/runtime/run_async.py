@@ -6,7 +6,7 @@ from asyncio import get_running_loop
 from math import inf
 
 from policyctl.runtime.attempt import Attempt
-from policyctl.runtime.budget import DEADLINE
+from policyctl.runtime.budget import restore
 from policyctl.runtime.bulkhead import TaskWaiter, wait_in_task
 from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
@@ -104,7 +104,7 @@ async def _loop(call: Call, attempt: Attempt | None) -> None:
     finally:
         attempt = None
         if token is not None:
-            DEADLINE.reset(token)
+            restore(token)
 
 
 async def _first_attempt(call: Call) -> Attempt:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from math import inf
 
-from policyctl.runtime.budget import DEADLINE, NO_DEADLINE
+from policyctl.runtime.budget import DEADLINE, NO_DEADLINE, restore
 from policyctl.runtime.call import Call
 from policyctl.runtime.classify import FAILURE, NEUTRAL, SUCCESS
 from policyctl.runtime.clock import CLOCK
@@ -170,7 +170,7 @@ class SyncStream(Stream):
                 attempt, item = self._first()
         finally:
             if token is not None:
-                DEADLINE.reset(token)
+                restore(token)
         if self.call.error is None:
             return item
         return self._fall_back(self.call.error)
@@ -197,7 +197,7 @@ class SyncStream(Stream):
             return self._advance(sent, thrown)
         finally:
             if token is not None:
-                DEADLINE.reset(token)
+                restore(token)
 
     def _advance(self, sent: Any, thrown: BaseException | None) -> Any:
         source = self.source
@@ -257,7 +257,7 @@ class AsyncStream(Stream):
                 attempt, item = await self._first()
         finally:
             if token is not None:
-                DEADLINE.reset(token)
+                restore(token)
         if self.call.error is None:
             return item
         return await self._fall_back(self.call.error)
@@ -284,7 +284,7 @@ class AsyncStream(Stream):
             return await self._advance(sent, thrown, "idle")
         finally:
             if token is not None:
-                DEADLINE.reset(token)
+                restore(token)
 
     async def _advance(
         self, sent: Any, thrown: BaseException | None, phase: str

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextvars import Token
+
 FORWARDED: ContextVar[tuple[str, str] | None] = ContextVar(
     "policyctl_idempotency_key", default=None
 )
 """Header name (empty if the key goes by argument) and key of the innermost call."""
+
+
+def take_back(token: Token[tuple[str, str] | None]) -> None:
+    """Put back what was published before, if that is possible here.
+
+    A coroutine that is closed by the garbage collector runs in another context, where
+    there is nothing to put back.
+    """
+    try:
+        FORWARDED.reset(token)
+    except ValueError:
+        return
 
 
 def forwarded_key() -> str | None:

@@ -12,7 +12,7 @@ from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import IdempotencyConflictError, PolicyConfigError
 from policyctl.runtime.idempotency import outcome
 from policyctl.runtime.idempotency.codec import find_codec
-from policyctl.runtime.idempotency.forwarding import FORWARDED
+from policyctl.runtime.idempotency.forwarding import FORWARDED, take_back
 from policyctl.runtime.idempotency.keys import KeyMaker
 from policyctl.runtime.idempotency.memory import MemoryStore
 from policyctl.runtime.idempotency.waiting import (
@@ -92,8 +92,8 @@ class Ticket:
 
     def _close(self) -> None:
         if self._token is not None:
-            FORWARDED.reset(self._token)
-            self._token = None
+            token, self._token = self._token, None
+            take_back(token)
 
     def settle(self, result: Any, error: BaseException | None) -> None:
         """Store the outcome or free the key; call it exactly once unless replayed.
