@@ -21,6 +21,7 @@ from policyctl.generate.options import GenerateOptions
 from policyctl.generate.places import PlaceError, find_target
 from policyctl.generate.plan import module_context
 from policyctl.generate.plan_package import package_context
+from policyctl.generate.queues import queue_names
 from policyctl.generate.sources import source_label
 from policyctl.generate.team import not_python
 from policyctl.generate.tree import Content, Tree
@@ -170,7 +171,10 @@ def package_contexts(
     ``policies`` are plain resolved values by service, as in the lock file, or outlines
     of them.
     """
-    names = {name: policy_names(policy) for name, policy in policies.items()}
+    names = {
+        name: [*policy_names(policy), *queue_names(policy)]
+        for name, policy in policies.items()
+    }
     header = Header(EVERY_SOURCE, policy_digest(names, options.plain()))
     return (
         package_context(policies, header, options, is_registry=False),
