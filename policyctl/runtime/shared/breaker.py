@@ -18,7 +18,7 @@ from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.gate import UNUSUAL
 from policyctl.runtime.shared.breaker_script import PEEK, SYNC
-from policyctl.runtime.shared.link import PATIENCE, TICK, link_to
+from policyctl.runtime.shared.link import TICK, link_to
 from policyctl.runtime.shared.tally import (
     TalliedCountWindow,
     TalliedTimeWindow,
@@ -164,7 +164,7 @@ class SharedBreaker(Breaker):
             with self.lock:
                 self._asked.append(question)
             self._link.serve_here(self)
-            question.wait(PATIENCE)
+            question.wait(self._link.patience)
         except BaseException:
             self._end(question)
             self._give_back(permit)
@@ -180,7 +180,7 @@ class SharedBreaker(Breaker):
             self._asked.append(question)
         self._link.push(self)
         try:
-            await question.wait_async(PATIENCE)
+            await question.wait_async(self._link.patience)
         except BaseException:
             self._end(question)
             self._give_back(permit)

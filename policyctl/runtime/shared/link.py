@@ -51,6 +51,8 @@ TIMEOUT = 0.5
 """Seconds to connect to the store, and to wait for its answer."""
 PATIENCE = 2 * TIMEOUT + 0.1
 """Seconds after which a question to the store counts as unanswered."""
+FIRST_PATIENCE = 5.0
+"""The same for the first exchange, before which the client library is imported."""
 _RETRIES = (0.2, 0.4, 0.8, 1.0)
 """Seconds until the next try while the store is away; the last one repeats."""
 _FAST_EXCHANGES = 8
@@ -110,6 +112,11 @@ class Link:
     def is_up(self) -> bool:
         """Whether the store answered the last time it was asked."""
         return self.state == UP
+
+    @property
+    def patience(self) -> float:
+        """Seconds to wait for an answer at most; timeouts of the store end it earlier."""
+        return FIRST_PATIENCE if self.state == UNKNOWN else PATIENCE
 
     @property
     def address(self) -> str:

@@ -12,7 +12,7 @@ from math import inf
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.rate_limit import TokenBucket
-from policyctl.runtime.shared.link import AWAY, PATIENCE, TICK, link_to
+from policyctl.runtime.shared.link import AWAY, TICK, link_to
 from policyctl.runtime.shared.waiting import (
     ABANDONED,
     ANSWERED,
@@ -120,7 +120,7 @@ class SharedBucket(TokenBucket):
             with self._lock:
                 self._asked.append(question)
             self._link.serve_here(self)
-            question.wait(PATIENCE)
+            question.wait(self._link.patience)
         except BaseException:
             self._abandon(question)
             raise
@@ -138,7 +138,7 @@ class SharedBucket(TokenBucket):
             self._asked.append(question)
         self._link.push(self)
         try:
-            await question.wait_async(PATIENCE)
+            await question.wait_async(self._link.patience)
         except BaseException:
             self._abandon(question)
             raise
@@ -182,9 +182,10 @@ class SharedBucket(TokenBucket):
 
     def _outcome(self, question: Question, longest_wait: float) -> tuple[bool, float]:
         with self._lock:
-            if question.state == PENDING:
-                question.state = ABANDONED
             answer: tuple[bool, float] | None = question.answer
+            if question.state == PENDING:
+                question.state = ABANDONED  # a token that comes later is returned
+                answer = None
         if answer is None:
             return super().take(longest_wait)
         if answer[0]:
