@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from hashlib import blake2b
-from itertools import count
 from math import inf
 
 from policyctl.runtime.breaker import CLOSED, HALF_OPEN, OPEN, Breaker
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.gate import UNUSUAL
+from policyctl.runtime.shared.breaker_config import (
+    LONGEST,
+    MICRO,
+    config_of,
+    key_of,
+    lease_name,
+)
 from policyctl.runtime.shared.breaker_script import PEEK, SYNC
-from policyctl.runtime.shared.link import TICK, link_to
+from policyctl.runtime.shared.link import link_to
 from policyctl.runtime.shared.tally import (
     TalliedCountWindow,
     TalliedTimeWindow,
@@ -31,7 +36,6 @@ from policyctl.runtime.shared.waiting import (
     Question,
     wake_all,
 )
-from policyctl.runtime.window import BUCKETS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,22 +47,12 @@ if TYPE_CHECKING:
     from policyctl.runtime.stores.redis import Step
 
 PREFIX = "policyctl:breaker:"
-CONFIRM = 2.5 * TICK
-"""Seconds without a success anywhere before failures in a row open it for all."""
-GRACE = 1.0
-"""Seconds that a lease outlasts ``half_open_max_wait``, after which its process must
-have called the probe a failure; one that expires belongs to a process that is gone."""
-_KEEP = 3600.0
 _BUSY = 0.05
 """Seconds for which "all permits are in use" is believed without asking again."""
 _CLOSE_ENOUGH = 0.01
-_MICRO = 1_000_000
 _SENT = "sent"
 _ANY = -1
 """The version between a reset by hand and the store's answer to it."""
-_LONGEST = 2_592_000.0
-
-_next_lease = count(1).__next__
 
 
 class SharedBreaker(Breaker):
@@ -110,7 +104,7 @@ class SharedBreaker(Breaker):
         super().__init__(settings, notify, random)
         self.window = self._tally
         self._key = PREFIX + name
-        self._config = json.dumps(_config(settings))
+        self._config = json.dumps(config_of(settings))
         self._link = link_to(settings.url_env)
         self._link.join(self)
 
@@ -142,7 +136,7 @@ class SharedBreaker(Breaker):
 
     def settings_changed(self) -> None:
         """Send the new settings along from now on."""
-        self._config = json.dumps(_config(self.settings))
+        self._config = json.dumps(config_of(self.settings))
 
     # -- asking for a permit ---------------------------------------------------------
 
@@ -349,7 +343,7 @@ class SharedBreaker(Breaker):
             for question in wanted:
                 question.answer = _SENT
             leases = min(len(wanted), self.settings.half_open_max_calls)
-            steps.append(["p", *(_lease_name() for _ in range(leases))])
+            steps.append(["p", *(lease_name() for _ in range(leases))])
         return steps
 
     def _propose(self, now: float) -> None:
@@ -357,7 +351,7 @@ class SharedBreaker(Breaker):
             self._outbox.append(["o", self._version, 0, 0])
 
     def _rest(self, now: float) -> int:
-        return max(1, round(min(self.until - now, _LONGEST) * _MICRO))
+        return max(1, round(min(self.until - now, LONGEST) * MICRO))
 
     def applied(self, reply: Any) -> bool:
         """Take over what the store says; True to go on with it at once."""
@@ -375,7 +369,7 @@ class SharedBreaker(Breaker):
         rest, reopenings, suspicion, given = reply[2:]
         now = CLOCK.now()
         with self.lock:
-            self._recheck_at = now + suspicion / _MICRO if suspicion else inf
+            self._recheck_at = now + suspicion / MICRO if suspicion else inf
             self._was_alone = False
             self._sent = []
             leases = [lease.decode() for lease in given]
@@ -388,7 +382,7 @@ class SharedBreaker(Breaker):
                 if self._outbox:
                     return True
             if self._manual is None:
-                self._follow(state, version, rest / _MICRO, reopenings, now)
+                self._follow(state, version, rest / MICRO, reopenings, now)
             self._version = version
             self._joined = True
             self._refresh()
@@ -477,55 +471,4 @@ class SharedBreaker(Breaker):
                 gate.add(UNUSUAL)
 
 
-def _config(settings: CircuitBreaker) -> dict[str, Any]:
-    """The settings as the script reads them; times in microseconds."""
-    recovery, window = settings.recovery_timeout, settings.window
-    seconds, calls = window.seconds or 0.0, window.calls or 0
-    most = _LONGEST if recovery.max is None else min(recovery.max, _LONGEST)
-    keep = _KEEP + seconds + settings.half_open_max_wait
-    found = {
-        "threshold": settings.failure_threshold,
-        "ratio": settings.failure_ratio,
-        "slow": None if settings.slow_call is None else settings.slow_call.ratio,
-        "minimum": settings.minimum_calls,
-        "bucket": round(seconds * _MICRO / BUCKETS),
-        "buckets": BUCKETS,
-        "calls": calls,
-        "chunk": max(1, calls // BUCKETS),
-        "confirm": round(CONFIRM * _MICRO),
-        "initial": recovery.initial * _MICRO,
-        "multiplier": recovery.multiplier,
-        "most": most * _MICRO,
-        "jitter": recovery.jitter,
-        "max_calls": settings.half_open_max_calls,
-        "lease": round((settings.half_open_max_wait + GRACE) * _MICRO),
-        "success_threshold": settings.success_threshold,
-        "keep": round(keep * 1000),
-    }
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _lease_name() -> str:
-    import os
-
-    return f"l:{os.getpid()}-{_born()}-{_next_lease()}"
-
-
-_birth: list[str] = []
-
-
-def _born() -> str:
-    if not _birth:
-        import os
-
-        _birth.append(os.urandom(6).hex())
-    return _birth[0]
-
-
-def key_of(name: str, value: object) -> str:
-    """The name of the breaker for one value of an argument."""
-    shown = f"{type(value).__name__}:{value!r}"
-    if len(shown) > 100 or not shown.isascii():
-        encoded = shown.encode("utf-8", "surrogatepass")
-        shown = f"{type(value).__name__}:{blake2b(encoded, digest_size=16).hexdigest()}"
-    return f"{name}:{shown}"
+__all__ = ["SharedBreaker", "key_of"]

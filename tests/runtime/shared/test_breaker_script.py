@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from policyctl.runtime import settings
-from policyctl.runtime.shared.breaker import CONFIRM, _config
+from policyctl.runtime.shared.breaker_config import CONFIRM, config_of
 from policyctl.runtime.shared.breaker_script import PEEK, SYNC
 from policyctl.runtime.stores.redis import RedisServer
 
@@ -31,7 +31,7 @@ class Shared:
             "success_threshold": 2,
             **changes,
         }
-        self.config = _config(settings.CircuitBreaker(**block))
+        self.config = config_of(settings.CircuitBreaker(**block))
         self.server = RedisServer("POLICY_REDIS_URL")
 
     def run(self, *steps: list[Any], chance: float = 0.5) -> tuple[Any, ...]:
