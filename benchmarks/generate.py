@@ -25,7 +25,7 @@ from benchmarks.lint import Timing, timed, tool
 WRITE = """
 import sys
 from pathlib import Path
-output = Path("copy")
+output = Path("raw_copy")
 output.mkdir()
 for path in sorted(Path("generated").iterdir()):
     (output / path.name).write_bytes(path.read_bytes())
