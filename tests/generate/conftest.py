@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +274,80 @@ def random_services() -> st.SearchStrategy[p.Service]:
         _texts.map(lambda text: f"policies/{text.replace(chr(0), '')}.yaml"),
     )
     return st.deferred(lambda: services)  # which is shown in few words
+
+
+def _queues(name: str) -> st.SearchStrategy[p.Queue]:
+    waits = st.builds(
+        p.Redelivery, _durations, st.just(2.0), _maybe(_durations), _jitters
+    )
+    uploads = st.builds(
+        p.Upload, st.just("quotes_api.list"), st.integers(1, 99), _durations, _durations
+    )
+    consumers = st.builds(p.Consume, st.just("quotes_api.list"), st.integers(1, 99))
+    return st.builds(
+        p.Queue,
+        service=st.just("quotes_api"),
+        name=st.just(name),
+        span=st.just(Span("a.yaml")),
+        path=st.just(f"quotes_api.queues.{name}"),
+        store=st.sampled_from(["sqlite", "redis"]),
+        file=_texts,
+        key=_texts,
+        url_env=_texts,
+        payload=_maybe(st.sampled_from(["a.b:C", "a.b:C.D", f"{'long_name.' * 9}x:Y"])),
+        codec=st.just("json") | _texts,
+        max_size=st.integers(1, 10**9),
+        max_bytes=_maybe(st.integers(1, 10**12)),
+        max_age=_maybe(_durations),
+        warn_at=st.just(0.8),
+        overflow=st.sampled_from(["reject", "dead_letter", "drop_oldest"]),
+        lease=_durations,
+        max_deliveries=_maybe(st.integers(1, 99)),
+        redelivery=waits,
+        dead_letter_max_size=_maybe(st.integers(1, 10**6)),
+        order_by=_maybe(_texts),
+        consume=_maybe(consumers),
+        upload=_maybe(uploads),
+    )
+
+
+_inbounds = st.builds(
+    p.Inbound,
+    bulkhead=_maybe(
+        st.builds(p.Bulkhead, st.integers(1, 99), st.integers(0, 99), _durations)
+    ),
+    budget=_maybe(
+        st.builds(
+            p.InboundBudget,
+            _maybe(_durations),
+            _maybe(_durations),
+            _maybe(st.builds(p.BudgetHeader, _texts, st.sampled_from(["s", "ms"]))),
+        )
+    ),
+)
+_telemetries = st.builds(
+    p.Telemetry,
+    metrics=_maybe(st.just("prometheus") | _texts),
+    logs=_maybe(st.sampled_from(["json", "text"])),
+    heartbeat=_maybe(_durations),
+)
+
+
+@pytest.fixture(scope="session")
+def random_full_services(
+    random_services: st.SearchStrategy[p.Service],
+) -> st.SearchStrategy[p.Service]:
+    """The same with queues, protection as a server and telemetry."""
+    services = st.builds(
+        replace,
+        random_services,
+        queues=st.fixed_dictionaries(
+            {}, optional={name: _queues(name) for name in ("jobs", "q" * 40)}
+        ),
+        inbound=_maybe(_inbounds),
+        telemetry=_telemetries,
+    )
+    return st.deferred(lambda: services)
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases"
+SDK = Path(__file__).parent / "clients" / "sdk"
+CLIENTS = """\
+version: 1
+service: typed_case
+target: payment_sdk.generic:Store
+operations: {add: {transport: local}, get: {transport: local, attempt_timeout: 1s}}
+"""
 PYTHONS = [
     python
     for python in (
@@ -49,6 +56,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "pyproject.toml").touch()
     for path in CASES.glob("*/policies/*.yaml"):
         shutil.copy(path, folder / "policies")
+    (folder / "policies" / "typed_case.yaml").write_text(CLIENTS, "utf-8")
     return folder
 
 
@@ -67,7 +75,11 @@ def generate(
     subprocess.run(
         [python, "-c", SCRIPT, *arguments, str(order)],
         cwd=cwd,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **environment},
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{SDK}",
+            **environment,
+        },
         check=True,
         timeout=60,
     )

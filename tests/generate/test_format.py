@@ -22,10 +22,10 @@ HEADER = Header("policies/a.yaml", "sha256:0")
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_black_changes_nothing_in_what_is_proved(
-    data: st.DataObject, random_services: st.SearchStrategy[Any]
+    data: st.DataObject, random_full_services: st.SearchStrategy[Any]
 ) -> None:
     """For any policy, the proof holds and black gives back the rendered text."""
-    service = data.draw(random_services)
+    service = data.draw(random_full_services)
     text = render_module(module_context(service, HEADER, OPTIONS))
     if proved(text):
         assert run_black(text, "3.11") == text
