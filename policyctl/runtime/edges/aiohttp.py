@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import aiohttp
 
+from policyctl.runtime.budget import outgoing_budget
+from policyctl.runtime.budget_header import format_budget_header
 from policyctl.runtime.edges.outgoing import Outgoing
 from policyctl.runtime.settings import BudgetHeader
 
@@ -34,10 +36,22 @@ def budget_trace(
         context: SimpleNamespace,
         params: aiohttp.TraceRequestStartParams,
     ) -> None:
-        params.headers.update(outgoing.headers(params.headers))
+        added = outgoing.headers(params.headers)
+        params.headers.update(added)
+        context.policyctl_added = added
+
+    async def follow(
+        session: aiohttp.ClientSession,
+        context: SimpleNamespace,
+        params: aiohttp.TraceRequestRedirectParams,
+    ) -> None:
+        if header is not None and header.name in context.policyctl_added:
+            left = outgoing_budget(reserve) or 0.0
+            params.headers[header.name] = format_budget_header(left, header.unit)
 
     trace = aiohttp.TraceConfig()
     trace.on_request_start.append(add_headers)
+    trace.on_request_redirect.append(follow)
     return trace
 
 

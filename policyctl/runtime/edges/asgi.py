@@ -46,7 +46,7 @@ class AsgiGuard:
             return
         seconds = self._inbound.budget_of(self._header_values(scope))
         if seconds == 0:
-            await _answer(self._inbound.expired(), send)
+            await _answer(self._inbound.expired(), scope, send)
             return
         with budget(NO_DEADLINE if seconds is None else seconds):
             await self._in_slot(scope, receive, send)
@@ -54,7 +54,7 @@ class AsgiGuard:
     async def _in_slot(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = await self._inbound.enter_async()
         if refusal is not None:
-            await _answer(refusal, send)
+            await _answer(refusal, scope, send)
             return
         try:
             await self._app(scope, receive, send)
@@ -69,9 +69,10 @@ class AsgiGuard:
         return [value for key, value in scope["headers"] if key.lower() == wanted]
 
 
-async def _answer(refusal: Refusal, send: Send) -> None:
+async def _answer(refusal: Refusal, scope: Scope, send: Send) -> None:
     headers = [(name.encode(), value.encode()) for name, value in refusal.headers()]
     await send(
         {"type": "http.response.start", "status": refusal.status, "headers": headers}
     )
-    await send({"type": "http.response.body", "body": refusal.body.encode()})
+    body = b"" if scope["method"] == "HEAD" else refusal.body.encode()
+    await send({"type": "http.response.body", "body": body})

@@ -44,8 +44,7 @@ class BudgetTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request with what is left."""
-        _prepare(self._outgoing, request)
-        return self._inner.handle_request(request)
+        return self._inner.handle_request(_prepared(self._outgoing, request))
 
     def close(self) -> None:
         """Close the wrapped transport."""
@@ -75,18 +74,27 @@ class AsyncBudgetTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request with what is left."""
-        _prepare(self._outgoing, request)
-        return await self._inner.handle_async_request(request)
+        prepared = _prepared(self._outgoing, request)
+        return await self._inner.handle_async_request(prepared)
 
     async def aclose(self) -> None:
         """Close the wrapped transport."""
         await self._inner.aclose()
 
 
-def _prepare(outgoing: Outgoing, request: httpx.Request) -> None:
-    request.headers.update(outgoing.headers(request.headers))
+def _prepared(outgoing: Outgoing, request: httpx.Request) -> httpx.Request:
+    """A copy, because the request itself may be sent again: redirected, or retried."""
+    headers = request.headers.copy()
+    headers.update(outgoing.headers(headers))
     timeouts: dict[str, float | None] = request.extensions.get("timeout", {})
-    request.extensions["timeout"] = {
+    shortened = {
         name: outgoing.shorten(timeouts.get(name))
         for name in ("connect", "read", "write", "pool")
     }
+    return httpx.Request(
+        request.method,
+        request.url,
+        headers=headers,
+        stream=request.stream,
+        extensions={**request.extensions, "timeout": shortened},
+    )

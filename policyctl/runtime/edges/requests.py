@@ -46,6 +46,7 @@ class BudgetAdapter(HTTPAdapter):
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         """Send a request with what is left."""
+        request = request.copy()  # the given one may be redirected, or sent again
         request.headers.update(self._outgoing.headers(request.headers))
         if len(args) < 2:  # stream, timeout, … come as keywords from a session
             kwargs["timeout"] = self._shorten(kwargs.get("timeout"))

@@ -43,11 +43,11 @@ class WsgiGuard:
         value = None if self._key is None else environ.get(self._key)
         seconds = self._inbound.budget_of([] if value is None else [value])
         if seconds == 0:
-            return _answer(self._inbound.expired(), start_response)
+            return _answer(self._inbound.expired(), environ, start_response)
         with budget(NO_DEADLINE if seconds is None else seconds):
             refusal = self._inbound.enter()
             if refusal is not None:
-                return _answer(refusal, start_response)
+                return _answer(refusal, environ, start_response)
             deadline = DEADLINE.get()
             try:
                 body = self._app(environ, start_response)
@@ -99,8 +99,10 @@ class _Body:
                 inbound.leave()
 
 
-def _answer(refusal: Refusal, start_response: StartResponse) -> list[bytes]:
+def _answer(
+    refusal: Refusal, environ: dict[str, Any], start_response: StartResponse
+) -> list[bytes]:
     status = f"{refusal.status} {refusal.reason}"
     headers = [(name.title(), value) for name, value in refusal.headers()]
     start_response(status, headers)
-    return [refusal.body.encode()]
+    return [] if environ["REQUEST_METHOD"] == "HEAD" else [refusal.body.encode()]

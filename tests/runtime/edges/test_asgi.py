@@ -98,10 +98,12 @@ async def test_an_expired_request_is_504_and_reaches_nobody(value: str) -> None:
     inbound = Inbound(budget=BUDGET)
     async with client(inbound.asgi(app)) as http:
         response = await http.get("/", headers={"X-Timeout-Budget": value})
-    assert response.status_code == 504
+        headers_only = await http.head("/", headers={"X-Timeout-Budget": value})
+    assert response.status_code == headers_only.status_code == 504
+    assert (bool(response.content), headers_only.content) == (True, b"")
     assert "retry-after" not in response.headers
     assert app.seen == []
-    assert inbound.statistics()["refused"]["budget_expired"] == 1
+    assert inbound.statistics()["refused"]["budget_expired"] == 2
 
 
 async def test_one_request_never_changes_anothers_limit(clock: FakeClock) -> None:

@@ -200,3 +200,13 @@ def test_behind_a_real_server() -> None:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def test_a_refused_head_request_gets_headers_alone() -> None:
+    """A body would be read as the beginning of the next answer."""
+    status, headers, body = call(
+        Inbound(budget=BUDGET).wsgi(plain), REQUEST_METHOD="HEAD", HTTP_X_BUDGET_MS="0"
+    )
+    assert status == "504 Gateway Timeout"
+    assert headers["content-length"] == "34"
+    assert body == []
