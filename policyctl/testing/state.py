@@ -12,8 +12,8 @@ from policyctl.runtime.registry import registry
 def reset_policies(pattern: str = "*") -> None:
     """Forget what the named policies of the process have learnt.
 
-    Circuit breakers are closed and obey nobody's hand any more, retry budgets and rate
-    limits are full, idempotency keys forgotten. Calls in flight go on, limits that were
+    Circuit breakers are closed and obey nobody's hand any more, retry budgets, hedge
+    budgets and rate limits are full, idempotency keys forgotten. Calls in flight go on, limits that were
     changed stay. Stores in files or on servers are emptied of the operation's keys too.
 
     Args:
@@ -31,6 +31,8 @@ def _reset(policy: Policy) -> None:
         policy.circuit_breaker.reset()
     if policy.retry_budget is not None:
         policy.retry_budget.refill()
+    if policy.hedges is not None:
+        policy.hedges.tokens.refill()
     if policy.bucket is not None:
         policy.bucket.refill()
     if policy.guard is not None:

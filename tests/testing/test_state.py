@@ -85,6 +85,17 @@ def test_budgets_limits_and_keys_start_anew() -> None:
     assert charge("k") == 3
 
 
+def test_hedges_may_be_made_again() -> None:
+    """Their tokens are back."""
+    policy = make(idempotent=True, hedge=settings.Hedge(delay=0.1, budget=0.0))
+    assert policy.hedges is not None
+    tokens = policy.hedges.tokens
+    while tokens.take():
+        pass
+    reset_policies("state_api.charge")
+    assert tokens.take()
+
+
 def test_a_scope_resets_on_both_ends_also_after_an_error() -> None:
     """What was before does not reach in, what was inside does not reach out."""
     view = make(circuit_breaker=settings.CircuitBreaker()).circuit_breaker
