@@ -106,7 +106,8 @@ def show(console: Console, outcome: Outcome) -> int:
     console.write(f"{state}: {outcome.display}, {plural(total, 'finding')}{change}\n")
     if not made.refused:
         return _exit.CLEAN
-    console.write(reports.render("concise", Report.of(made.refused)))
+    files = len({finding.span.path for finding in made.refused})
+    console.write(reports.render("concise", Report.of(made.refused, files=files)))
     console.error(
         f"{plural(len(made.refused), 'finding')} not in the baseline",
         "mend them, or record them with --allow-growth",

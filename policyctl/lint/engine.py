@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from policyctl.diagnostics import Diagnostic, Severity, Span
@@ -246,9 +246,19 @@ def _internal_error(rule: Rule, error: Exception) -> Diagnostic:
         "internal-error",
         Severity.ERROR,
         f"rule {rule.code} failed and was stopped: {text}",
-        Span(""),
+        _line_of(frames[-1]),
         help=f'this is a bug of the rule; ignore = ["{rule.code}"] runs without it',
     )
+
+
+def _line_of(frame: traceback.FrameSummary) -> Span:
+    """The line that failed, where it lies below the working directory."""
+    path = PurePath(frame.filename)
+    here = Path.cwd()
+    if not path.is_relative_to(here):
+        return Span("")
+    line = frame.lineno or 1
+    return Span(path.relative_to(here).as_posix(), line, 1, line, 1)
 
 
 __all__ = [

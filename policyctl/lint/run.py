@@ -37,6 +37,7 @@ class Run:
     def is_live(self, suppression: Suppression) -> bool:
         """Whether a suppression could hide something: well formed, attached, in force."""
         attached = suppression.at is not None or suppression.anchor is not None
+        attached = attached and not suppression.dangling
         formed = bool(suppression.service) and suppression.problem is None
         return formed and attached and not suppression.expired(self.today)
 

@@ -36,6 +36,7 @@ class Suppression:
         anchor: what a comment covers; None where it stands beside nothing.
         at: the policy path that a list entry covers; None for a comment.
         problem: what is wrong with its form, or None.
+        dangling: whether ``at`` names an operation or a queue that does not exist.
     """
 
     service: str
@@ -46,6 +47,7 @@ class Suppression:
     anchor: Anchor | None = None
     at: str | None = None
     problem: str | None = None
+    dangling: bool = False
 
     @property
     def path(self) -> str:
@@ -115,7 +117,17 @@ def _entry(ignore: Ignore, service: Service) -> Suppression:
         ignore.span,
         at=at,
         problem=problem,
+        dangling=_dangles(ignore.at, service),
     )
+
+
+def _dangles(at: str | None, service: Service) -> bool:
+    """Whether a path leads to an operation or a queue that the service does not have."""
+    kind, _, rest = (at or "").partition(".")
+    name = re.split(r"[.\[]", rest, maxsplit=1)[0]
+    if kind == "operations":
+        return bool(name) and name not in service.operations
+    return kind == "queues" and bool(name) and name not in service.queues
 
 
 def comments(document: Document, service: str) -> Iterator[Suppression]:

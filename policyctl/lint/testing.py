@@ -7,7 +7,7 @@ from datetime import date
 from textwrap import dedent, indent
 
 from policyctl.diagnostics import Diagnostic, Severity
-from policyctl.lint.engine import LintResult, LintSettings, lint
+from policyctl.lint.engine import INTERNAL_ERROR, LintResult, LintSettings, lint
 from policyctl.lint.rule import Rule
 from policyctl.resolve.policy import Project
 from policyctl.resolve.project import InputFile, Inputs, load_project
@@ -86,5 +86,6 @@ def lint_yaml(
         text, *select, files=files, thresholds=thresholds, extra=extra, today=today
     )
     if result.failed:
-        raise RuntimeError(result.diagnostics[0].message)
+        crashes = (d.message for d in result.diagnostics if d.code == INTERNAL_ERROR)
+        raise RuntimeError("; ".join(crashes))
     return [d for d in result.diagnostics if d.suppressed is None]

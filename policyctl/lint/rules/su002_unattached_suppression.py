@@ -65,12 +65,18 @@ class UnattachedSuppression(SuppressionRule):
 
     def check_suppressions(self, run: Run, context: Context) -> Outcomes:
         for suppression in run.suppressions:
-            formed = suppression.service and suppression.problem is None
-            if formed and suppression.at is None and suppression.anchor is None:
-                codes = show.words(suppression.codes)
-                yield self.about(
-                    suppression,
-                    context,
-                    f"the suppression of {codes} stands beside no key",
-                    "put it on the key's line, or on the line directly above",
+            if not suppression.service or suppression.problem is not None:
+                continue
+            codes = show.words(suppression.codes)
+            if suppression.dangling:
+                where = (suppression.at or "").partition(".")[2]
+                message = (
+                    f"the suppression of {codes} is at {where}, which does not exist"
                 )
+                help = "correct the path, or remove the entry"
+            elif suppression.at is None and suppression.anchor is None:
+                message = f"the suppression of {codes} stands beside no key"
+                help = "put it on the key's line, or on the line directly above"
+            else:
+                continue
+            yield self.about(suppression, context, message, help)

@@ -36,3 +36,21 @@ def test_nothing_below(settings: str) -> None:
 def test_beside_or_above_a_key_or_item(settings: str) -> None:
     """The key's line, comment lines above it, items, and the end of a flow value."""
     assert lint_yaml(operation_yaml(settings), "SU002") == []
+
+
+@pytest.mark.parametrize(
+    ("at", "codes"),
+    [
+        ("operations.nowhere", ["SU002"]),
+        ("operations.nowhere.retry", ["SU002"]),
+        ("queues.jobs", ["SU002"]),
+        ("operations.charge", ["SU004"]),
+        ("operations", ["SU004"]),
+        ("facts", ["SU004"]),
+    ],
+)
+def test_a_list_entry_that_leads_nowhere(at: str, codes: list[str]) -> None:
+    """A path to an operation or queue that does not exist, and that alone, is said."""
+    entry = f"ignore: [{{rule: RT001, at: {at}, reason: lease loop}}]"
+    text = operation_yaml("transport: http", entry)
+    assert [d.code for d in lint_yaml(text, "SU", "RT001")] == codes

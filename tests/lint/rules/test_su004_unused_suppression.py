@@ -57,7 +57,7 @@ def test_unused_entry_of_the_list() -> None:
     settings = f"{HEAD}retry: {{max_attempts: 4}}"
     used = operation_yaml(settings, service=entry % "operations.charge")
     assert lint_yaml(used, "RT001", "SU004") == []
-    elsewhere = operation_yaml(settings, service=entry % "operations.refund")
+    elsewhere = operation_yaml(settings, service=entry % "operations.charge.budget")
     assert [d.code for d in lint_yaml(elsewhere, "RT001", "SU004")] == [
         "SU004",
         "RT001",
