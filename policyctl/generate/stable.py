@@ -32,6 +32,7 @@ _assign = re.compile(rf"{_NAME}(?:: {_DOTTED}(?:\[{_NAME}\])?)? = (.+)")
 _import = re.compile(
     rf"import {_DOTTED}(?: as {_NAME})?|from \.*(?:{_DOTTED})? import {_NAME}(?: as {_NAME})?"
 )
+_call = re.compile(rf"{_DOTTED}\(")
 _suite = re.compile(rf"(?:class {_NAME}|if {_DOTTED}):")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
@@ -99,9 +100,13 @@ class _Checker:
         if _suite.fullmatch(body) is not None:
             return fits(line) and self._open_suite(body, level)
         match = _assign.fullmatch(body)
-        if match is None or not self._placed("assignment", level):
+        if match is not None:
+            return self._placed("assignment", level) and self._right_side(
+                line, match[1]
+            )
+        if _call.match(body) is None or not self._placed("call", level):
             return False
-        return self._right_side(line, match[1])
+        return self._right_side(line, body)
 
     def _comment(self, line: str) -> bool:
         """Only at the top, and of the plain kind that no tool reads."""

@@ -26,6 +26,8 @@ STABLE = {
     "classes": TOP
     + "import typing as _t\n\n\nclass to:\n"
     + '    """Calls."""\n\n    class a:\n        x = 1\n\n    class b:\n        y = 2\n',
+    "a call": TOP + 'x = 1\n\n_t.enable("a", b="c", d=30.0)\n\ny = 2\n',
+    "a call on lines": TOP + f'x = 1\n\n_t.enable(\n    "{LONG}",\n    b=1,\n)\n',
     "type checking": TOP
     + "import typing as _t\n\nif _t.TYPE_CHECKING:\n    from . import a as a\n\nx = 1\n",
 }
@@ -34,6 +36,10 @@ CHANGED = {
     "escaped quotes": TOP + 'x = "say \\"hi\\""\n',
     "capital escapes": TOP + 'x = "\\xAB"\n',
     "no space after a comma": TOP + "x = [1,2]\n",
+    "a call with spaces": TOP + "x = 1\n\nf( 1)\n",
+    "two calls on a line": TOP + "x = 1\n\nf(1)(2);g(3)\n",
+    "a call after an import": TOP + "import a as _a\n_a.f(1)\n",
+    "a call without its comma": TOP + f'x = 1\n\nf(\n    "{LONG}",\n    1\n)\n',
     "two spaces": TOP + "x = [1,  2]\n",
     "a space in brackets": TOP + "x = [ 1]\n",
     "side by side": TOP + 'x = ["a""b"]\n',
