@@ -92,17 +92,31 @@ def _demand(service: Service, context: Context) -> Demand:
         rate = context.traffic.at_least(operation.id)
         if rate == 0:
             continue
-        factor = amplification(operation, load)
-        total = rate * factor
+        others, total = rate, 0.0
         for edge in context.graph.callers(operation.id):
             if edge.call is None or edge.call.policy is None:
                 continue
             own = context.traffic.of_edge(edge)
             if own.rate is not None:
-                total += own.rate * (amplification(edge.call.policy, own) - factor)
-        first += origin_rate(rate, hits)
+                others -= own.rate
+                total += _limited(edge.call.policy, own, own.rate)
+        total += _limited(operation, load, max(0.0, others))
+        first += origin_rate(min(rate, total), hits)
         attempts += origin_rate(total * layers, hits)
     return Demand(first, attempts, tuple(missing))
+
+
+def _limited(policy: Operation, load: Load, rate: float) -> float:
+    """Attempts/s of ``rate`` first tries, as far as the rate limit lets them through.
+
+    The limit counts attempts (C1), in memory for each client process by itself.
+    """
+    attempts = rate * amplification(policy, load) if rate else 0.0
+    limit = policy.rate_limit
+    if limit is None or limit.mode != "enforce":
+        return attempts
+    processes = 1 if limit.store == "redis" else load.callers or 1
+    return min(attempts, limit.rate * processes)
 
 
 def callee_of(site: Site, context: Context) -> Service:

@@ -125,5 +125,5 @@ def _help(rate: float, capacity: float) -> str:
         return "add capacity: first tries alone use 90% of it"
     return (
         f"bound retries so that there are below {show.number(allowed)} attempts for each "
-        "first try, with a retry budget or fewer attempts"
+        "first try, with a retry budget or fewer attempts: together 90% of capacity"
     )

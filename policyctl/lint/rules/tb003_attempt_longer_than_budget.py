@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import outcomes, show
+from policyctl.lint import outcomes, room, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
+from policyctl.resolve.policy import Operation
 
 
 class AttemptLongerThanBudget(Rule):
@@ -87,13 +88,26 @@ class AttemptLongerThanBudget(Rule):
             return
         sign = ">" if attempt > total else "="
         fast = not outcomes.retries_timeouts(retry)
-        most = show.floor_duration(total / 2 if attempts is None else total / attempts)
         yield self.finding(
             site.place,
             "attempt_timeout.total",
             f"attempt_timeout {show.duration(attempt)} {sign} budget "
             f"{show.duration(total)}: no retry can follow an attempt that timed out",
             severity=Severity.INFO if fast else None,
-            help=f"set attempt_timeout below {most}, or raise the budget",
+            help=_help(policy, attempt),
             also=related,
         )
+
+
+def _help(policy: Operation, attempt: float) -> str:
+    """Numbers with which all attempts fit and healthy calls still end in time."""
+    text = room.fitting(policy)
+    budget = show.ceil_duration(room.needed_budget(policy, attempt))
+    if text is None:
+        return f"set budget: {budget}, or shorten the waits: they alone use it up"
+    if not room.healthy(policy, text):
+        return (
+            f"set budget: {budget}, or lower max_attempts: with attempts of {text}, "
+            "which fit, healthy calls would time out"
+        )
+    return f"set attempt_timeout: {text} or less, or budget: {budget}"

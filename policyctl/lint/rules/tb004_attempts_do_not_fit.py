@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from policyctl.diagnostics import Fix, Severity
-from policyctl.lint import mend, outcomes, show
+from policyctl.lint import mend, outcomes, room, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.attempts import (
     Reachable,
@@ -15,7 +16,7 @@ from policyctl.lint.formulas.attempts import (
 )
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Operation, Retry
-from policyctl.resolve.worst_case import local_wait, longest_waits
+from policyctl.resolve.worst_case import local_wait
 
 
 class AttemptsDoNotFit(Rule):
@@ -101,34 +102,35 @@ class AttemptsDoNotFit(Rule):
             f"worst case {show.duration(longest)} > {show.duration(total)}: "
             f"{_reached(fit, attempts)}",
             severity=Severity.ERROR if fit.full < 2 else None,
-            help=_help(policy, retry, fit, wait),
-            fix=_fix(site, retry, fit, wait),
+            help=_help(policy, attempt, fit),
+            fix=_fix(site, fit),
             also=(
                 ("budget.total", f"the whole call may last {show.duration(total)}"),
                 ("attempt_timeout.total", f"one attempt {show.duration(attempt)}"),
+                *_waits(policy),
             ),
         )
 
 
-def _fix(site: Site, retry: Retry, fit: Reachable, wait: float) -> Fix | None:
+def _fix(site: Site, fit: Reachable) -> Fix | None:
     """As many attempts as can complete; where that is no retry, shorter ones."""
     if fit.full >= 2:
-        text = str(fit.full)
-        return mend.set_value(site.place, "retry.max_attempts", text, safe=False)
-    room = _room(site.policy, retry, wait)
-    if room < 0.001:
+        most = str(fit.full)
+        return mend.set_value(site.place, "retry.max_attempts", most, safe=False)
+    text = room.fitting(site.policy)
+    if text is None or not room.healthy(site.policy, text):
         return None
-    text = show.floor_duration(room)
     return mend.set_value(site.place, "attempt_timeout.total", text, safe=False)
 
 
-def _room(policy: Operation, retry: Retry, wait: float) -> float:
-    """The longest attempt with which all of them fit, in seconds."""
-    assert policy.budget is not None
-    assert policy.budget.total is not None
-    assert retry.max_attempts is not None
-    waits = longest_waits(retry.backoff, retry.max_attempts - 1)
-    return (policy.budget.total - waits) / retry.max_attempts - wait
+def _waits(policy: Operation) -> Iterator[tuple[str, str]]:
+    """The waits that are in the worst case beside the attempts themselves."""
+    if policy.bulkhead is not None and policy.bulkhead.max_wait:
+        wait = show.duration(policy.bulkhead.max_wait)
+        yield "bulkhead.max_wait", f"each attempt may wait {wait} for a slot"
+    if policy.rate_limit is not None and policy.rate_limit.max_wait:
+        wait = show.duration(policy.rate_limit.max_wait)
+        yield "rate_limit.max_wait", f"each attempt may wait {wait} for a token"
 
 
 def _reached(fit: Reachable, attempts: int) -> str:
@@ -153,14 +155,17 @@ def _fits_fast_failures(policy: Operation, retry: Retry, wait: float) -> bool:
     return longest <= budget.total
 
 
-def _help(policy: Operation, retry: Retry, fit: Reachable, wait: float) -> str:
+def _help(policy: Operation, attempt: float, fit: Reachable) -> str:
     """Both ways out, with their numbers."""
-    room = _room(policy, retry, wait)
     ways: list[str] = []
+    text = room.fitting(policy)
     if fit.full >= 1:
         ways.append(f"set max_attempts: {fit.full}")
-    if room >= 0.001:
-        ways.append(f"set attempt_timeout: {show.floor_duration(room)} or less")
+    if text is not None and room.healthy(policy, text):
+        ways.append(f"set attempt_timeout: {text} or less")
+    elif text is not None and not ways:
+        needed = show.ceil_duration(room.needed_budget(policy, attempt))
+        ways.append(f"set budget: {needed}, since attempts that fit are too short")
     if not ways:
         return "shorten the waits: they alone use up the budget"
     return ", or ".join(ways)
