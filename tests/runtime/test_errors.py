@@ -127,7 +127,7 @@ def test_the_tree() -> None:
         for cls in vars(errors).values()
         if isinstance(cls, type) and issubclass(cls, Exception)
     ]
-    assert len(classes) == 9
+    assert len(classes) == 10
     assert all(issubclass(cls, PolicyError) for cls in classes)
     timeouts = {cls.__name__ for cls in classes if issubclass(cls, TimeoutError)}
     assert timeouts == {"AttemptTimeoutError", "BudgetExhaustedError"}

@@ -39,7 +39,7 @@ REJECTIONS = {
     "CircuitOpenError": CIRCUIT_OPEN,
     "RateLimitedError": "rate_limited",
     "BulkheadFullError": "bulkhead_full",
-    "NoThreadError": "bulkhead_full",
+    "NoThreadError": "no_thread",
     "BudgetExhaustedError": "budget_exhausted",
     "IdempotencyConflictError": "idempotency_conflict",
 }

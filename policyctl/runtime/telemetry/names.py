@@ -60,7 +60,7 @@ REJECTED = Metric(
     "counter",
     (*_OPERATION, "reason"),
     "Attempts that the policy refused: circuit_open, rate_limited, bulkhead_full, "
-    "budget_exhausted, idempotency_conflict.",
+    "no_thread, budget_exhausted, idempotency_conflict.",
 )
 BUDGET_EXHAUSTED = Metric(
     "policyctl_budget_exhausted_total",
