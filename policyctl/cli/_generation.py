@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -129,6 +129,9 @@ def _run(
             session,
             (nothing(session.asked, "there is no service to generate"),),
         )
+    passed_over = _asked_but_excluded(session, loaded, request.paths, project)
+    if passed_over is not None:
+        return _stopped(stopped, session, (passed_over,))
     prepared = prepare(project, options)
     if prepared.diagnostics:
         return _stopped(stopped, session, prepared.diagnostics)
@@ -227,6 +230,27 @@ def _package(request: Request, loaded: Config) -> str:
         raise UsageError(str(error), error.help) from None
     except ValueError as error:
         raise UsageError(str(error), "name it with --package") from None
+
+
+def _asked_but_excluded(
+    session: _session.Session, loaded: Config, paths: Sequence[str], project: Project
+) -> Diagnostic | None:
+    """The finding for a folder whose services are all left out, though it is named."""
+    if not loaded.generate_exclude:
+        return None
+    files = {file.display: file.path for file in session.gathered.files}
+    for name in filter(os.path.isdir, paths):
+        folder = Path(os.path.abspath(name))
+        inside = {
+            service
+            for service, found in session.project.services.items()
+            if (path := files.get(found.path)) and path.is_relative_to(folder)
+        }
+        if inside and not inside & project.services.keys():
+            finding = nothing([name], "generate-exclude leaves out every service")
+            hint = "name its files to generate them, or change generate-exclude"
+            return replace(finding, help=hint)
+    return None
 
 
 def _generated(session: _session.Session, loaded: Config, partial: bool) -> Project:

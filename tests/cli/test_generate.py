@@ -330,3 +330,22 @@ def test_templates_of_ones_own(
     assert outcome.code == 1
     assert "templates/parts/docstring.jinja:2" in outcome.err
     assert "'docstrng' is undefined" in outcome.err
+
+
+def test_a_folder_that_is_excluded_is_not_passed_over_in_silence(
+    run_cli: Run, write: Write, texts: Any, tmp_path: Path
+) -> None:
+    """Named outright, a folder of which nothing is generated is an error."""
+    write("policyctl.toml", 'generate-exclude = ["policies/next"]\n')
+    write("policies/a.yaml", texts.clean)
+    write("policies/next/b.yaml", texts.clean.replace("quotes_api", "next_api"))
+    outcome = run_cli("generate", "policies/next")
+    assert outcome.code == 2
+    shown = outcome.out + outcome.err
+    assert "generate-exclude leaves out every service in policies/next" in shown
+    assert "help: name its files" in shown
+    assert not (tmp_path / "generated").exists()
+    assert run_cli("generate", "policies").code == 0
+    assert not (tmp_path / "generated" / "next_api.py").exists()
+    assert run_cli("generate", "policies/next/b.yaml").code == 0
+    assert (tmp_path / "generated" / "next_api.py").exists()
