@@ -178,5 +178,6 @@ def payload_lines(queues: Iterable[QueueContext]) -> tuple[list[str], list[str]]
     typed = [queue for queue in queues if queue.module]
     modules = [(queue.module, queue.alias.partition(".")[0]) for queue in typed]
     checked = [f"import {name} as {alias}" for name, alias in sorted(modules)]
+    checked += [""] if checked else []  # black wants it after imports
     checked += [f"{q.payload}: _typing.TypeAlias = {q.alias}" for q in typed]
     return checked, [f"{queue.payload} = _typing.Any" for queue in typed]

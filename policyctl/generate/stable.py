@@ -19,14 +19,14 @@ _TUPLE = rf"\((?:{_STRING},|{_STRING}(?:, {_STRING})+)?\)"
 # What a value is followed by: so no two stand side by side.
 _END = r"(?=[,)\]}]|$)"
 _TOKEN = (
-    rf"{_DOTTED}(?:[=(]|{_END})|{_STRING}(?:: |{_END})|{_NUMBER}{_END}|{_TUPLE}{_END}"
+    rf"{_DOTTED}(?:(?:\[{_NAME}\])?\(|=|{_END})|{_STRING}(?:: |{_END})|{_NUMBER}{_END}|{_TUPLE}{_END}"
     rf"|[\[{{]|[)\]}}]{_END}|, (?![)\]}}])"
 )
 _LABEL = rf"(?:{_NAME}=|{_STRING}: )?"
 
 _value = re.compile(rf"(?:{_TOKEN})+")
 _lone_atom = re.compile(rf"(?:{_NAME}=)?(?:{_STRING}|{_NUMBER})")
-_open = re.compile(rf"{_LABEL}(?:{_DOTTED}\(|[(\[{{])")
+_open = re.compile(rf"{_LABEL}(?:{_DOTTED}(?:\[{_NAME}\])?\(|[(\[{{])")
 _string = re.compile(_STRING)
 _assign = re.compile(rf"{_NAME}(?:: {_DOTTED}(?:\[{_NAME}\])?)? = (.+)")
 _import = re.compile(
@@ -53,6 +53,7 @@ class _Checker:
         self.suites = 0
         self.blank = 0
         self.last = "start"
+        self.opened = ""
         self.in_string = False
         self.in_class = False
         self.indents: set[int] = set()
@@ -99,6 +100,8 @@ class _Checker:
             return fits(line) and self._placed("import", level)
         if _suite.fullmatch(body) is not None:
             return fits(line) and self._open_suite(body, level)
+        if body == "else:":
+            return self._else(level)
         match = _assign.fullmatch(body)
         if match is not None:
             return self._placed("assignment", level) and self._right_side(
@@ -140,9 +143,17 @@ class _Checker:
         else:
             placed = self._placed(kind, level)
         self.suites = level // 4 + 1
+        self.opened = kind if level == 0 else "suite"
         self.in_class = is_class if level == 0 else self.in_class
         self.last = "suite"
         return placed
+
+    def _else(self, level: int) -> bool:
+        """Only of an ``if`` at the top that has just ended."""
+        placed = self.opened == "if" and self.suites == 1 and self.blank == 0
+        ended = self.last in ("import", "assignment")
+        self.opened = self.last = "suite"
+        return placed and ended and level == 0
 
     def _placed(self, kind: str, level: int) -> bool:
         """Whether a statement has the indentation and blank lines that black wants."""

@@ -26,8 +26,12 @@ STABLE = {
     "classes": TOP
     + "import typing as _t\n\n\nclass to:\n"
     + '    """Calls."""\n\n    class a:\n        x = 1\n\n    class b:\n        y = 2\n',
+    "a typed call": TOP
+    + "x: _t.Final = _q.Queue[_p](a=1)\n\ny = _q.Queue[_p](\n    a=1,\n)\n",
     "a call": TOP + 'x = 1\n\n_t.enable("a", b="c", d=30.0)\n\ny = 2\n',
     "a call on lines": TOP + f'x = 1\n\n_t.enable(\n    "{LONG}",\n    b=1,\n)\n',
+    "an if with an else": TOP
+    + "import a as _a\n\nif _a.T:\n    import b as b\n\n    x: _a.A = b.c\nelse:\n    x = _a.Any\n\ny = 1\n",
     "type checking": TOP
     + "import typing as _t\n\nif _t.TYPE_CHECKING:\n    from . import a as a\n\nx = 1\n",
 }
@@ -40,6 +44,8 @@ CHANGED = {
     "two calls on a line": TOP + "x = 1\n\nf(1)(2);g(3)\n",
     "a call after an import": TOP + "import a as _a\n_a.f(1)\n",
     "a call without its comma": TOP + f'x = 1\n\nf(\n    "{LONG}",\n    1\n)\n',
+    "no blank line after an import inside": TOP
+    + "if _a.T:\n    import b as b\n    x = b.c\nelse:\n    x = 2\n",
     "two spaces": TOP + "x = [1,  2]\n",
     "a space in brackets": TOP + "x = [ 1]\n",
     "side by side": TOP + 'x = ["a""b"]\n',
