@@ -67,6 +67,7 @@ class Settings(metaclass=SettingsMeta):
 
     _path = ""
     _checks = checks()
+    _shares = True
 
     if not TYPE_CHECKING:
 
@@ -115,7 +116,11 @@ class Settings(metaclass=SettingsMeta):
         return all(getattr(self, n) == getattr(other, n) for n in type(self)._fields)
 
     def __hash__(self) -> int:
-        return hash((type(self), repr(self)))
+        cls = type(self)
+        try:
+            return hash((cls, *[getattr(self, name) for name in cls._fields]))
+        except TypeError:
+            return hash((cls, repr(self)))
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{k}={v!r}" for k, v in self.as_dict().items())
@@ -123,6 +128,22 @@ class Settings(metaclass=SettingsMeta):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.as_dict())
+
+
+_MOST_SHARED = 4096
+_shared: dict[Settings, Settings] = {}
+
+
+def shared(value: Any) -> Any:
+    """The first of equal settings in this process, so that the others can be freed.
+
+    Values that a fallback gives stay apart: 1, 1.0 and True are equal, not the same.
+    """
+    if not isinstance(value, Settings) or not value._shares:
+        return value
+    if len(_shared) >= _MOST_SHARED:
+        _shared.clear()
+    return _shared.setdefault(value, value)
 
 
 def _rebuild(cls: type[Settings], values: dict[str, Any]) -> Settings:

@@ -14,6 +14,7 @@ from policyctl.runtime.build import build
 from policyctl.runtime.chance import RANDOM
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.events import EVENTS
+from policyctl.runtime.fields import shared
 from policyctl.runtime.gate import UNUSUAL
 from policyctl.runtime.registry import registry, registry_entry
 from policyctl.runtime.scopes import SHARED
@@ -182,7 +183,11 @@ class Policy:
             "idempotency": idempotency,
         }
         refuse_unserved(service, operation, declared)
-        declared = {key: value for key, value in declared.items() if value is not None}
+        if kind == "unary":
+            del declared["kind"]
+        declared = {
+            key: shared(value) for key, value in declared.items() if value is not None
+        }
 
         def make() -> Policy:
             policy = object.__new__(cls)

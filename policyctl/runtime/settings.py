@@ -275,6 +275,7 @@ class FallbackValue(Settings):
     fallback_on: tuple[ExceptionName, ...] | None = None
 
     _path = "fallback"
+    _shares = False
     _checks = _f.checks(fallback_on=_f.optional(_f.exceptions))
 
 
