@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from typing import Any
 
 from policyctl.runtime.queues.tables import make_queue, statements
 from policyctl.runtime.stores.damage import (
     last_number,
-    move_aside,
+    move_aside_or_go_on,
     readable_copy,
     readable_rows,
 )
+from policyctl.runtime.stores.errors import StoreFullError
 from policyctl.runtime.stores.sqlite import Database
 
 _ITEMS = (
@@ -37,7 +39,8 @@ _DEAD = (
 def recover(database: Database, why: str) -> dict[str, object] | None:
     """Move the file aside, start a new one, and bring over what can be read.
 
-    Of several processes that find the damage one does this; the others wait for it.
+    Of several processes that find the damage one does this; the others wait for it. If
+    it dies on the way, the next one goes on from there.
 
     Returns:
         What happened: ``error``, ``moved_to``, ``salvaged`` items, ``salvaged_dead``
@@ -48,7 +51,7 @@ def recover(database: Database, why: str) -> dict[str, object] | None:
         if _is_sound(database):
             return None
         database.close()
-        aside = move_aside(database.path)
+        aside = move_aside_or_go_on(database.path, database.repair)
         report: dict[str, object] = {"error": why, "moved_to": str(aside)}
         found = _Found()
         with (
@@ -56,13 +59,27 @@ def recover(database: Database, why: str) -> dict[str, object] | None:
             readable_copy(aside) as damaged,
         ):
             found.read(damaged)
-        database.write(found.restore)
+        _write(database, found)
+        os.unlink(database.repair)
         report |= {
             "salvaged": found.count(found.items),
             "salvaged_dead": found.count(found.dead),
             "lost": found.lost(),
         }
         return report
+
+
+def _write(database: Database, found: _Found) -> None:
+    """Bring over what was read; on a full disk with the space that is kept for it."""
+    database.repairing = True
+    try:
+        try:
+            database.write(found.restore)
+        except StoreFullError:
+            database.open_reserve()
+            database.write(found.restore)
+    finally:
+        database.repairing = False
 
 
 def _is_sound(database: Database) -> bool:
@@ -131,7 +148,9 @@ class _Found:
         return []
 
     def restore(self, connection: sqlite3.Connection) -> None:
-        """Put everything into the new file, in its old order."""
+        """Put everything into the new file, in its old order, if it is not there yet."""
+        if connection.execute("SELECT count(*) FROM queues").fetchone()[0]:
+            return
         for name, items in self.items.items():
             number = make_queue(connection, name)
             dead = self.dead.get(name, [])

@@ -122,7 +122,10 @@ class SqliteStore:
     def _recover(self, error: StoreDamagedError) -> None:
         from policyctl.runtime.queues.recovery import recover
 
-        report = recover(self._database, str(error))
+        try:
+            report = recover(self._database, str(error))
+        except StoreFullError as full:
+            raise OSError(f"no space to repair it: {full}") from full
         if report is not None:
             self._recovered(report)
 

@@ -24,12 +24,42 @@ def move_aside(path: Path) -> Path:
 
     What is moved can be opened like the original.
     """
+    aside = _free_name(path)
+    _move(path, aside)
+    return aside
+
+
+def move_aside_or_go_on(path: Path, note: Path) -> Path:
+    """Like ``move_aside``, but a process that dies here or later can be taken over from.
+
+    Args:
+        path: the file.
+        note: holds the new name from before the first step until the caller, who has
+            brought everything over into a new file, removes it.
+    """
+    name = note.read_text("utf-8") if note.exists() else ""
+    aside = path.with_name(name) if name else _free_name(path)
+    if not name:
+        draft = _beside(note, ".new")
+        draft.write_text(aside.name, "utf-8")
+        os.replace(draft, note)
+    begun = aside.exists() or _beside(aside, "-wal").exists()
+    if not (begun and path.exists()):  # else it is the new file already
+        _move(path, aside)
+    return aside
+
+
+def _free_name(path: Path) -> Path:
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
     number = 1
     while aside.exists():
         number += 1
         aside = path.with_name(f"{path.name}.damaged-{stamp}-{number}")
+    return aside
+
+
+def _move(path: Path, aside: Path) -> None:
     if path.exists():
         os.rename(path, aside)
     log = _beside(path, "-wal")
@@ -37,7 +67,6 @@ def move_aside(path: Path) -> Path:
         os.rename(log, _beside(aside, "-wal"))
     with contextlib.suppress(FileNotFoundError):
         os.unlink(_beside(path, "-shm"))
-    return aside
 
 
 @contextlib.contextmanager

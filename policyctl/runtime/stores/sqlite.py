@@ -69,6 +69,7 @@ class Database:
         self.max_pages = max_pages
         self._reserve = self.path.with_name(self.path.name + ".reserve")
         self.lock = FileLock(self.path.with_name(self.path.name + ".lock"))
+        self.repair = self.path.with_name(self.path.name + ".repair")
         self.after_fork()
         _databases.add(self)
 
@@ -81,6 +82,7 @@ class Database:
         self._idle: list[tuple[Connection, int]] = []
         self._mutex = Lock()
         self._process = os.getpid()
+        self.repairing = False
         self.lock.after_fork()
 
     def write(self, work: Work[R]) -> R:
@@ -172,7 +174,14 @@ class Database:
             return connection, self._inode()
 
     def _check_file(self) -> None:
-        """Find what SQLite would take for a new file although there was one."""
+        """Find what SQLite would take for a new file although there was one.
+
+        A repair that was cut off is such a case: its file is there while it lasts.
+        """
+        if self.repairing:
+            return
+        if self.repair.exists():
+            raise StoreDamagedError("its repair was interrupted")
         log = self.path.with_name(self.path.name + "-wal")
         size = self.path.stat().st_size if self.path.exists() else -1
         if size <= 0 and log.exists() and log.stat().st_size > WAL_HEADER:
