@@ -184,3 +184,25 @@ def test_queues_of_a_server(
     assert queue.stats().ready == 3
     assert "b" in run_cli("queue", "peek", valkey.url, "--limit", "1").out
     live.forget("tests.remote")
+
+
+def test_foreign_keys_of_a_server_are_passed_over(run_cli: Run, valkey: Any) -> None:
+    """What only looks like a queue hides none of the queues, and stays as it is."""
+    queue: Queue[Any] = Queue(
+        service="tests",
+        queue="mine",
+        store=Redis(key="mine", url_env="POLICY_REDIS_URL"),
+        max_size=3,
+    )
+    queue.put({"n": 1})
+    client = valkey.client()
+    for key in ("{text}:meta", b"{\xff}:meta", "{}:meta", "{{x}:meta"):
+        client.set(key, "hello")
+    client.lpush("{list}:meta", "hello")
+    client.hset("{other}:meta", "max_size", "abc")
+    client.hset("{third}:meta", "size", "1")
+    outcome = run_cli("queue", "list", valkey.url, "--format", "json")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert list(json.loads(outcome.out)["queues"]) == ["mine"]
+    assert client.get("{text}:meta") == b"hello"
+    live.forget("tests.mine")

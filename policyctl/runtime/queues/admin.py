@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from policyctl.runtime.queues.redis_store import RedisStore
 from policyctl.runtime.queues.settings import QueueSettings, Redis, Sqlite
@@ -68,21 +68,45 @@ def open_server(url: str) -> dict[str, RedisStore]:
     server = RedisServer(URL_ENV)
     try:
         client = server.client()
-        names = sorted(key.decode() for key in client.scan_iter("{*}:meta", count=1000))
-        limits = [client.hmget(name, "max_size", "max_bytes") for name in names]
+        found = {
+            name: limits
+            for key in client.scan_iter("{*}:meta", count=1000)
+            if (name := _text(key)) and (limits := _limits(client, key))
+        }
     except StoreUnavailableError:
         raise
     except Exception as error:
         raise StoreUnavailableError(store=server.address, message=str(error)) from error
     stores: dict[str, RedisStore] = {}
-    for name, (max_size, max_bytes) in zip(names, limits, strict=True):
-        if max_size is None:
-            continue
+    for name in sorted(found):
         key = name[1:].removesuffix("}:meta")
+        max_size, max_bytes = found[name]
         settings = QueueSettings(
             store=Redis(key=key, url_env=URL_ENV),
-            max_size=int(max_size),
-            max_bytes=int(max_bytes) if max_bytes else None,
+            max_size=max_size,
+            max_bytes=max_bytes,
         )
         stores[key] = RedisStore(server, key, ("", key), settings)
     return stores
+
+
+def _text(key: bytes) -> str | None:
+    """The name of a queue's key; None for a key that can be none."""
+    try:
+        name = key.decode()
+    except UnicodeDecodeError:
+        return None
+    inner = name[1:].removesuffix("}:meta")
+    return name if inner and not set(inner) & set("{}") else None
+
+
+def _limits(client: Any, key: bytes) -> tuple[int, int | None] | None:
+    """What a queue wrote beside its items; None for a key of somebody else."""
+    if client.type(key) != b"hash":
+        return None
+    max_size, max_bytes = client.hmget(key, "max_size", "max_bytes")
+    try:
+        size, most = int(max_size), int(max_bytes) if max_bytes else None
+    except (TypeError, ValueError):
+        return None
+    return (size, most) if size > 0 and (most is None or most > 0) else None
