@@ -126,7 +126,7 @@ class ServiceFacts(Settings):
     )
     source: Words = setting("Where the facts come from.", "load test 41")
     pool: Annotated[Pool | Off | None, Block(Pool)] = setting(
-        "The connection pool of each caller's process.",
+        "The connection pool that its own calls go through, in each process.",
         {"max": 10, "acquire_timeout": "1s"},
     )
     shards: Annotated[int | Off | None, Number("facts.shards")] = setting(

@@ -17,7 +17,8 @@ class UnattachedSuppression(SuppressionRule):
 
     What:
         A suppression comment is neither on the line of a key or list item, nor on a line of its
-        own directly above one.
+        own directly above one; or the `at` of an `ignore:` entry names an operation or a
+        queue that does not exist.
 
     Why:
         It covers nothing. A blank line or a removed key between it and its target is enough.
