@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections import deque
+from heapq import heappop, heappush
 
 from policyctl.runtime.clock import CLOCK
 
@@ -90,7 +90,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}
-        self._expiries: deque[tuple[float, str]] = deque()
+        self._expiries: list[tuple[float, str]] = []  # a heap
         self._lock = allocate_lock()
 
     def __len__(self) -> int:
@@ -120,7 +120,7 @@ class MemoryStore:
                 return False
             record.payload = payload
             record.expires = CLOCK.now() + ttl
-            self._expiries.append((record.expires, key))
+            heappush(self._expiries, (record.expires, key))
             wakes, record.wakes = record.wakes, []
         _call_all(wakes)
         return True
@@ -153,9 +153,8 @@ class MemoryStore:
                 record.wakes.remove(wake)
 
     def _drop_expired(self, now: float) -> None:
-        # All outcomes of a store have one ttl, so the oldest expire first.
         while self._expiries and self._expiries[0][0] <= now:
-            _, key = self._expiries.popleft()
+            _, key = heappop(self._expiries)
             record = self._records.get(key)
             if record is not None and record.payload and record.expires <= now:
                 del self._records[key]

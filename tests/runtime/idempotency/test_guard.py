@@ -651,3 +651,17 @@ async def test_a_key_claimed_for_nobody_is_freed_without_the_loop(
     store.go_on.set()
     assert store.freed.wait(10)
     assert guard.enter(lambda key: 1, ("a",), {}).key is not None
+
+
+def test_a_longer_life_of_before_does_not_hold_back_a_shorter_one() -> None:
+    """After a reload with a shorter ttl new outcomes leave at their own time."""
+    guard = make(ttl=1000.0)
+    with fake_clock() as clock:
+        run_sync(guard, lambda key: key, "first")
+        guard.change(settings.Idempotency(key=("key",), ttl=1.0), guard._classifier)
+        for n in range(10):
+            run_sync(guard, lambda key: key, f"k{n}")
+        assert len(guard.store) == 11  # type: ignore[arg-type]
+        clock.advance(2.0)
+        run_sync(guard, lambda key: key, "last")
+        assert len(guard.store) == 2  # type: ignore[arg-type]
