@@ -37,10 +37,14 @@ def shown(value: object) -> str:
 
 
 def _text(key: str, value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise InvalidSetting(f"{key} = {shown(value)} is not a text")
+    if not isinstance(value, str):
+        hint = "write a text in quotes"
+        raise InvalidSetting(f"{key} = {shown(value)} is not a text", hint)
+    if not value.strip():
+        hint = "write a value, or remove the key for its default"
+        raise InvalidSetting(f"{key} is empty", hint)
     if "\0" in value:
-        raise InvalidSetting(f"{key} holds a NUL character")
+        raise InvalidSetting(f"{key} holds a NUL character", "remove the character")
     return value
 
 
@@ -50,7 +54,8 @@ def _texts(key: str, value: object) -> tuple[str, ...]:
             f"{key} is a text, not a list of texts", f"write {key} = [{shown(value)}]"
         )
     if not isinstance(value, list):
-        raise InvalidSetting(f"{key} = {shown(value)} is not a list of texts")
+        hint = f'write {key} = ["...", "..."]'
+        raise InvalidSetting(f"{key} = {shown(value)} is not a list of texts", hint)
     items = cast("list[object]", value)
     return tuple(_text(f"{key}[{index}]", item) for index, item in enumerate(items))
 
@@ -86,7 +91,8 @@ def _severity(key: str, value: object) -> Severity:
         return Severity.parse(value if isinstance(value, str) else "")
     except ValueError:
         raise InvalidSetting(
-            f"{key} = {shown(value)} is not one of error, warning, info"
+            f"{key} = {shown(value)} is not one of error, warning, info",
+            "write one of them in quotes",
         ) from None
 
 
@@ -97,7 +103,8 @@ def table_of(key: str, value: object) -> dict[str, Any]:
         InvalidSetting: it is something else.
     """
     if not isinstance(value, dict):
-        raise InvalidSetting(f"{key} = {shown(value)} is not a table")
+        hint = f"write [{key}] on a line of its own, and below it NAME = VALUE"
+        raise InvalidSetting(f"{key} = {shown(value)} is not a table", hint)
     return cast("dict[str, Any]", value)
 
 
@@ -124,14 +131,18 @@ def _thresholds(key: str, value: object) -> dict[str, dict[str, Threshold]]:
         for name, number in thresholds.items():
             if not isinstance(number, int | float | str):
                 message = f"{name} = {shown(number)} is not a number or a text"
-                raise InvalidSetting(message, None, rule, name)
+                hint = f"policyctl explain {rule} lists its thresholds"
+                raise InvalidSetting(message, hint, rule, name)
         found[rule] = thresholds
     return found
 
 
 def _runtime(key: str, value: object) -> str:
     if value not in ("library", "bundled"):
-        raise InvalidSetting(f'{key} = {shown(value)} is not "library" or "bundled"')
+        raise InvalidSetting(
+            f'{key} = {shown(value)} is not "library" or "bundled"',
+            "write one of them; library is the default",
+        )
     return str(value)
 
 

@@ -262,3 +262,35 @@ def test_a_byte_order_mark_and_windows_lines_are_fine(tmp_path: Path) -> None:
     loaded = config.load(write(tmp_path, "policyctl.toml", text))
     assert (loaded.policies, loaded.output) == (("p",), "o")
     assert loaded.origin("output") == "policyctl.toml:3"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'output = ""',
+        "output = 5",
+        'output = "a\\u0000b"',
+        "policies = [1]",
+        "policies = 3",
+        'fail-on = "loud"',
+        "fail-on = 1",
+        'runtime = "other"',
+        "severity = 3",
+        'severity = {RT001 = "loud"}',
+        "thresholds = {RT001 = {max_attempts = []}}",
+        'package = "a b"',
+        'target-python = "2.7"',
+    ],
+)
+def test_every_wrong_value_has_a_remedy(tmp_path: Path, text: str) -> None:
+    """The help line says what to write instead."""
+    (tmp_path / "policyctl.toml").write_text(f"{text}\n", "utf-8")
+    with pytest.raises(ConfigError) as caught:
+        config.load(tmp_path)
+    assert all(finding.help for finding in caught.value.diagnostics)
+
+
+def test_an_empty_text_is_called_empty(tmp_path: Path) -> None:
+    """It is a text, so it is not said to be none."""
+    (tmp_path / "policyctl.toml").write_text('output = " "\n', "utf-8")
+    assert findings(tmp_path) == [("CF104", 1, 1, "output is empty")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,19 @@ if TYPE_CHECKING:
     from policyctl.reports.report import Report
 
 _REPORT = "this is a defect of policyctl; POLICYCTL_DEBUG=1 shows the traceback to report it with"
+
+
+_REMEDIES = {
+    errno.EACCES: "give this user access to it, or name another place",
+    errno.EPERM: "give this user access to it, or name another place",
+    errno.EROFS: "name a place that can be written to",
+    errno.ENOTDIR: "name another place: a file stands where the path wants a folder",
+    errno.ENOSPC: "free some space, then run the command again",
+    errno.EDQUOT: "free some space, then run the command again",
+    errno.ENAMETOOLONG: "use a shorter path",
+    errno.ELOOP: "correct the links on this path",
+    errno.EMFILE: "raise the limit of open files: ulimit -n",
+}
 
 
 class CommandError(Exception):
@@ -34,7 +48,7 @@ def describe(error: Exception) -> tuple[str, str | None]:
     if isinstance(error, FileNotFoundError) and error.filename is None:
         return "the working directory does not exist any more", None
     if isinstance(error, OSError) and (error.strerror or error.filename):
-        return _system_error(error), None
+        return _system_error(error), _REMEDIES.get(error.errno or 0)
     place = _place(error)
     kind = type(error).__name__
     return f"internal error: {kind}{place}", _REPORT

@@ -181,7 +181,9 @@ def _preset_folders(files: Sequence[File], places: Iterable[str]) -> tuple[Path,
     for file in files:
         if file.path is not None:
             folders[Path(display_path(file.path.parent)) / "presets"] = None
-    unique = {os.path.realpath(folder): folder for folder in folders if folder.is_dir()}
+    unique = {
+        os.path.realpath(folder): folder for folder in folders if os.path.isdir(folder)
+    }
     return tuple(unique.values())
 
 

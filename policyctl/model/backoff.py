@@ -30,8 +30,8 @@ class Jitter(Settings):
 
 def expand_jitter(value: object) -> dict[str, object]:
     """Expand the short form: ``full`` is a kind, ``20%`` or ``0.2`` a ratio."""
-    if isinstance(value, str) and not value[:1].isdigit():
-        if value in JITTERS:
+    if isinstance(value, bool) or (isinstance(value, str) and not value[:1].isdigit()):
+        if isinstance(value, str) and value in JITTERS:
             return {"kind": value}
         otherwise = f"write {', '.join(JITTERS)} or a ratio such as 20%"
         raise CheckError(

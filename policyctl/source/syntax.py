@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from string import hexdigits
 
 import yaml
 
@@ -16,6 +17,8 @@ from policyctl.diagnostics import Diagnostic, Edit, Fix, Related, Span
 from policyctl.source import problems, quotes
 from policyctl.source.codes import finding
 from policyctl.source.nodes import Source
+
+_LONGEST_KEY = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,11 @@ def _escape(failure: Failure) -> Diagnostic:
         fix = Fix("use single quotes", (edit,), safe=False)
     message = f'"{shown}" is not an escape that YAML knows'
     if text[start + 1 : start + 2] in ("x", "u", "U"):
+        digits = {"x": 2, "u": 4, "U": 8}[text[start + 1]]
+        code = text[start + 2 : start + 2 + digits]
         message = f'"{shown}" is not followed by the digits of a character code'
+        if len(code) == digits and set(code) <= set(hexdigits):
+            message = f'"{shown}{code}" is not the code of a character'
     return finding("SY008", failure.span(start, 2), message, hint, fix=fix)
 
 
@@ -178,6 +185,8 @@ def _colon(failure: Failure) -> Diagnostic:
     if "\t" in before[: len(before) - len(before.lstrip())]:
         return _tab(failure)
     start = failure.at - len(before.lstrip())
+    if failure.at - start > _LONGEST_KEY:
+        return _long_key(failure, start, failure.at - start)
     return finding(
         "SY021",
         failure.span(start, failure.at - start),
@@ -225,11 +234,22 @@ def _no_colon(failure: Failure) -> Diagnostic:
     start = failure.at if failure.opened is None else failure.opened
     rest = failure.source.text[start:].splitlines()
     length = len(rest[0].rstrip()) if rest else 1
+    if length > _LONGEST_KEY and ": " in f"{rest[0]} ":
+        return _long_key(failure, start, length)
     return finding(
         "SY004",
         failure.span(start, length),
         "this line is not a key with a colon",
         'write it as "key: value", or put it in quotes if it continues a text',
+    )
+
+
+def _long_key(failure: Failure, start: int, length: int) -> Diagnostic:
+    return finding(
+        "SY004",
+        failure.span(start, length),
+        f"this key is longer than the {_LONGEST_KEY} characters of a key in YAML",
+        "write a shorter key",
     )
 
 

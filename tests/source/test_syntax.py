@@ -166,3 +166,19 @@ def test_an_unknown_parser_message_is_passed_on() -> None:
     found = translate(source, error)
     assert (found.code, found.message) == ("SY004", "expected thing")
     assert str(found.span) == "f.yaml:1:4"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('a: "\\ud800"\n', '"\\ud800" is not the code of a character'),
+        ('a: "\\U00110000"\n', '"\\U00110000" is not the code of a character'),
+        ('a: "\\u12"\n', '"\\u" is not followed by the digits of a character code'),
+        (f"{'k' * 1500}: 1\n", "this key is longer than the 1024 characters"),
+        (f"a: 1\n{'k' * 1500}\n", "this line is not a key with a colon"),
+    ],
+)
+def test_what_looks_right_but_is_not_says_why(text: str, message: str) -> None:
+    """A code that is no character, and a key that is too long, are called that."""
+    found = read(text.encode(), "p.yaml").diagnostics
+    assert message in found[0].message
