@@ -180,6 +180,9 @@ def _no_method(
     if is_property:
         message = f"{client.reference}.{name} is a property, which makes no call"
         return _mismatch(operation, message, "guard the method that makes the call")
+    if client.target.lineage.member(library, name) is not None:
+        message = f"{client.reference}.{name} is a value with no signature to read"
+        return _mismatch(operation, message, "write target: off, and use its .call")
     message = f"{client.reference} has no method {name!r}"
     if not client.target.lineage.complete:
         message = f"{client.reference} has no method {name!r} in its source or stub"
@@ -211,7 +214,8 @@ def _clashes(service: Service, found: Targets) -> Iterator[Diagnostic]:
             yield _collision(place, message, f"rename {client.name}")
         if CONSTRUCTOR in client.methods:
             message = f"{reference}.{CONSTRUCTOR} has the name of the client's own"
-            yield _collision(place, message, "use .call for this operation")
+            hint = "write target: off there, and use its .call"
+            yield _collision(client.methods[CONSTRUCTOR][0], message, hint)
 
 
 def _collision(operation: Operation, message: str, hint: str) -> Diagnostic:

@@ -6,9 +6,10 @@ import ast
 from dataclasses import dataclass
 from typing import Literal
 
-from policyctl.model.code.classes import Lineage, lineage_of
+from policyctl.model.code.classes import Lineage, Member, lineage_of
 from policyctl.model.code.library import Library, Symbol
 from policyctl.model.code.names import Context, as_class, parsed, resolve
+from policyctl.model.code.scope import Binding as Bound
 from policyctl.model.code.scope import FunctionNode, accessor, is_overload, last_name
 
 Binding = Literal["instance", "class", "static", "function"]
@@ -111,9 +112,10 @@ def read_method(
 ) -> Function | Property | None:
     """A method or property by its name; None for anything else, or nothing."""
     member = target.lineage.member(library, name)
-    if member is None or member.binding.kind != "function":
+    definition = None if member is None else _definition(library, member)
+    if member is None or definition is None:
         return None
-    nodes = [n for n in member.binding.nodes if isinstance(n, FunctionNode)]
+    nodes = [n for n in definition.nodes if isinstance(n, FunctionNode)]
     decorators = {last_name(d) for d in nodes[0].decorator_list}
     if any(d.endswith("property") for d in decorators):
         setters = [n for n in nodes if accessor(n) == "setter"]
@@ -154,6 +156,31 @@ def returned_kind(
     if found is None or found.module not in _MODULES:
         return None
     return _RETURNED.get(found.name)
+
+
+def _definition(library: Library, member: Member) -> Bound | None:
+    """The function that a member is, also by ``other_name = method`` in its class."""
+    owner = member.context.owner
+    node = None if owner is None else owner.class_node
+    binding: Bound | None = member.binding
+    names = {} if node is None else library.body(node, member.context.home).names
+    seen: set[str] = set()
+    while binding is not None and binding.kind != "function":
+        same = _same_as(binding)
+        if same is None or same in seen:
+            return None
+        seen.add(same)
+        binding = names.get(same)
+    return binding
+
+
+def _same_as(binding: Bound) -> str | None:
+    """The name whose value an assignment repeats."""
+    node = binding.nodes[0] if binding.kind == "value" and binding.nodes else None
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name):
+        return None
+    plain = all(isinstance(target, ast.Name) for target in node.targets)
+    return node.value.id if plain else None
 
 
 def _function(

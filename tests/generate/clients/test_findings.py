@@ -99,10 +99,17 @@ HEAD = "version: 1\nservice: pay\n"
             (4, 20),
         ),
         (
-            "target: other_sdk:Client\noperations: {unguarded: {}}\n",
+            "target: other_sdk:Client\noperations: {parse: {}, unguarded: {}}\n",
             "GN002",
             "other_sdk:Client.unguarded has the name of the client's own",
-            "use .call for this operation",
+            "write target: off there, and use its .call",
+            (4, 25),
+        ),
+        (
+            "target: other_sdk:Client\noperations: {made: {}}\n",
+            "GN010",
+            "other_sdk:Client.made is a value with no signature to read",
+            "write target: off, and use its .call",
             (4, 14),
         ),
     ],
@@ -122,6 +129,7 @@ def test_what_cannot_be_generated(
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "other_sdk.py").write_text(
         "class Client:\n    def parse(self): ...\n    def unguarded(self): ...\n"
+        "    made = partial(parse)\n"
         "class client:\n    def parse(self): ...\n"
     )
     (tmp_path / "dynamic_sdk.py").write_text(
