@@ -121,10 +121,14 @@ def not_python(folder: Path, template: str, error: ValueError) -> TemplateError:
     """The error for a rendered text that is not Python."""
     path = folder / template
     place = path if path.is_file() else folder
-    return TemplateError(_finding(place, 1, str(error), "correct the template"))
+    first, *lines = str(error).splitlines()
+    line = next((f": {text.strip()}" for text in lines if text.strip()), "")
+    return TemplateError(_finding(place, 1, f"{first}{line}", "correct the template"))
 
 
 def _failed(folder: Path, template: str, error: Exception) -> Diagnostic:
+    from jinja2 import TemplateNotFound
+
     name = getattr(error, "filename", None)
     line = getattr(error, "lineno", None)
     if name is None or line is None:
@@ -132,6 +136,8 @@ def _failed(folder: Path, template: str, error: Exception) -> Diagnostic:
     path = Path(name) if name is not None else folder / template
     message = str(error) or type(error).__name__
     message = " ".join(message.split())
+    if isinstance(error, TemplateNotFound):
+        message = f"there is no template {message}"
     return _finding(
         path,
         line or 1,

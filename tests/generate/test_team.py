@@ -115,7 +115,7 @@ def test_a_shipped_template_is_extended_with_helpers(build_with: BuildWith) -> N
             "module.py.jinja",
             HEADER + "{% include 'other.jinja' %}",
             2,
-            "the template fails: other.jinja",
+            "the template fails: there is no template other.jinja",
         ),
         (
             "module.py.jinja",
@@ -150,6 +150,7 @@ def test_a_text_that_is_not_python(build_with: BuildWith) -> None:
     [found] = built.diagnostics
     assert found.code == "GN011"
     assert found.message.startswith("the rendered text is not Python: ")
+    assert found.message.endswith(": def f(:")
 
 
 def test_other_names_are_told_the_nearest(build_with: BuildWith) -> None:
