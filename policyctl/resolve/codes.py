@@ -59,4 +59,8 @@ CODES: Final[dict[str, tuple[str, str]]] = {
         "a stream stands where one answer is wanted, or the reverse",
     ),
     "VA136": ("unknown-method", "the target's class has no such method"),
+    "VA137": (
+        "file-of-two-kinds",
+        "a queue and idempotency records are in one file",
+    ),
 }

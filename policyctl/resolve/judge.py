@@ -73,6 +73,7 @@ def judge(merged: Merged, lookup: Lookup) -> Judged:
     judged.findings += check_doubles(judged.calls)
     judged.findings += names.check(merged)
     judged.findings += scopes.check(judged.operations)
+    judged.findings += stores.check_files(judged.operations, judged.queues)
     return judged
 
 

@@ -374,3 +374,24 @@ def test_an_operation_named_like_the_target_class(load: Load) -> None:
         "0.yaml:4:14",
         "0.yaml:3:9",
     )
+
+
+def test_queues_and_records_need_files_of_their_own(load: Load) -> None:
+    """What repairs one of them would lose the other; ./ before a path changes nothing."""
+    text = """
+        service: s
+        operations:
+          op: {idempotency: {key: [a], store: sqlite, path: ./var/x.db}}
+          other: {idempotency: {key: [a], store: memory}}
+        queues:
+          jobs: {store: sqlite, path: var/x.db, max_size: 5}
+          more: {store: sqlite, path: var/x.db, max_size: 5}
+          far: {store: external, max_size: 5}
+    """
+    [found] = load(text).diagnostics
+    assert (found.code, found.span.line) == ("VA137", 4)
+    assert (
+        found.message == "idempotency records are in var/x.db, the file of queue jobs"
+    )
+    assert [related.span.line for related in found.related] == [7]
+    assert load(text.replace("./var/x.db", "var/keys.db")).diagnostics == ()

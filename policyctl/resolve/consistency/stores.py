@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from posixpath import normpath
 
 from policyctl.diagnostics import Diagnostic
 from policyctl.resolve.consistency.context import Context
@@ -51,6 +52,38 @@ def check_path(subject: Subject, path: NodePath) -> Iterator[Diagnostic]:
             help="write store: sqlite, or remove path",
             related=[subject.related((*path, "store"), f"store is {store}")],
         )
+
+
+def check_files(
+    operations: Mapping[str, Subject], queues: Mapping[str, Subject]
+) -> Iterator[Diagnostic]:
+    """Queues and idempotency records need files of their own.
+
+    A damaged file is replaced as a whole, by rules that differ: items are brought over,
+    records are given up.
+    """
+    files: dict[str | None, Subject] = {}
+    for queue in queues.values():
+        files.setdefault(_file(queue, ()), queue)
+    for subject in operations.values():
+        file = _file(subject, ("idempotency",))
+        if file is None or file not in files:
+            continue
+        queue = files[file]
+        name = queue.path.rpartition(".")[2]
+        yield subject.error(
+            "VA137",
+            f"idempotency records are in {file}, the file of queue {name}",
+            ("idempotency", "path"),
+            help="give one of them another path, for example var/keys.db",
+            related=[queue.related(("path",), f"the file of queue {name}")],
+        )
+
+
+def _file(subject: Subject, path: NodePath) -> str | None:
+    file = _get(subject, (*path, "path"))
+    local = _get(subject, (*path, "store")) == "sqlite"
+    return normpath(str(file)) if local and file is not None else None
 
 
 def _get(subject: Subject, path: NodePath) -> object:
