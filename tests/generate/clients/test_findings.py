@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from policyctl.resolve.policy import Project
 LoadProject = Callable[[Mapping[str, str]], Project]
 Generate = Callable[..., Built]
 
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 HEAD = "version: 1\nservice: pay\n"
 
 
@@ -34,6 +36,13 @@ HEAD = "version: 1\nservice: pay\n"
             "_json has no source or stub that can be read",
             "install a stub package for it, or remove target",
             (3, 26),
+        ),
+        (
+            "target: newer_sdk:Client\noperations: {a: {}}\n",
+            "GN009",
+            f"newer_sdk is no Python that this Python {PYTHON} can read",
+            "run policyctl with the Python that the library is for",
+            (3, 9),
         ),
         (
             "target: dynamic_sdk:Client\noperations: {a: {}}\n",
@@ -132,6 +141,7 @@ def test_what_cannot_be_generated(
         "    made = partial(parse)\n"
         "class client:\n    def parse(self): ...\n"
     )
+    (tmp_path / "newer_sdk.py").write_text("class Client<T>:\n    def a(self): ...\n")
     (tmp_path / "dynamic_sdk.py").write_text(
         "class Client:\n    def __getattr__(self, name): ...\n"
     )
