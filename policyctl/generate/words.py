@@ -75,10 +75,13 @@ def _nature(operation: Operation) -> str:
 
 
 def _budget(block: Budget) -> str:
-    if block.total is None:
-        return "what the caller has left, for the whole call"
-    less = ", or what the caller has left if that is less" if block.inherit else ""
-    return f"{format_duration(block.total)} for the whole call{less}"
+    text = "what the caller has left, for the whole call"
+    if block.total is not None:
+        less = ", or what the caller has left if that is less" if block.inherit else ""
+        text = f"{format_duration(block.total)} for the whole call{less}"
+    if block.minimum:
+        text += f"; no attempt with less than {format_duration(block.minimum)} left"
+    return text
 
 
 def _attempt_timeout(block: AttemptTimeout) -> str:
@@ -88,9 +91,12 @@ def _attempt_timeout(block: AttemptTimeout) -> str:
         (block.first_item, " to the first item"),
         (block.idle, " between items"),
     )
-    return ", ".join(
+    text = ", ".join(
         f"{format_duration(value)}{what}" for value, what in limits if value is not None
     )
+    if block.sync == "cooperative" and block.total is not None:
+        text += "; plain functions are not interrupted"
+    return text
 
 
 def _retry(block: Retry) -> str:

@@ -17,6 +17,10 @@ LINES = {
     "budget: 5s": "budget: 5s for the whole call, or what the caller has left if that "
     "is less",
     "budget: {total: 5s, inherit: false}": "budget: 5s for the whole call",
+    "budget: {total: 5s, inherit: false, minimum: 200ms}": "budget: 5s for the whole "
+    "call; no attempt with less than 200ms left",
+    "attempt_timeout: {total: 2s, sync: cooperative}": "attempt timeout: 2s; plain "
+    "functions are not interrupted",
     "attempt_timeout: {total: 5s, connect: 500ms}": "attempt timeout: 5s, 500ms to "
     "connect",
     "retry: {max_attempts: 1}": "retry: none, one attempt",

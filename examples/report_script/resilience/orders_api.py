@@ -12,7 +12,7 @@ Source: policies/orders_api.yaml
 get:
     idempotent, http
     budget: 20s for the whole call, or what the caller has left if that is less
-    attempt timeout: 5s
+    attempt timeout: 5s; plain functions are not interrupted
     retry: at most 3 attempts; first wait 500ms, then x 2 up to 4s, full
         jitter; on not_sent, connection_lost, timeout or status 429, 502-504;
         at most 20% of the calls

@@ -12,7 +12,7 @@ Source: policies/thumbnails.yaml
 render:
     idempotent, http
     budget: 5s for the whole call, or what the caller has left if that is less
-    attempt timeout: 2s
+    attempt timeout: 2s; plain functions are not interrupted
     retry: at most 2 attempts; first wait 200ms, then x 2 up to 1s, full
         jitter; on not_sent, connection_lost, timeout or status 429, 502-504
     circuit breaker: opens for 10s after 5 failures in a row; closes after 2

@@ -10,7 +10,7 @@ Source: policies/reports_api.yaml
 
 by_ratio:
     idempotent, http
-    attempt timeout: 2s
+    attempt timeout: 2s; plain functions are not interrupted
     retry: at most 5 attempts; first wait 200ms, then x 1.5 up to 3s, jitter
         20%; on timeout, httpx:HTTPError,
         a_long_package_name.with_modules:ATransientErrorOfTheirs or status 429,

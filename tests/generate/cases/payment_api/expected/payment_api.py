@@ -11,7 +11,8 @@ Source: policies/payment_api.yaml
 
 charge:
     not idempotent, http
-    budget: 15s for the whole call, or what the caller has left if that is less
+    budget: 15s for the whole call, or what the caller has left if that is
+        less; no attempt with less than 1s left
     attempt timeout: 5s
     retry: at most 2 attempts; first wait 2s, then x 2 up to 5s, full jitter;
         on not_sent
