@@ -109,3 +109,12 @@ def test_no_space_for_the_repair(path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert queue.stats().size == ITEMS
     assert len([n for n in os.listdir(path.parent) if "damaged" in n]) <= 2
     live.forget("edge.reports")
+
+
+@pytest.mark.parametrize("note", [b"", b"\x00" * 40, b"\xff/../x", b"/etc/x"])
+def test_a_note_that_says_nothing(path: Path, note: bytes) -> None:
+    """The file that is there is repaired as if there were no note."""
+    path.with_name("reports.db.repair").write_bytes(note)
+    assert opened(path).stats().size == ITEMS
+    assert not path.with_name("reports.db.repair").exists()
+    live.forget("edge.reports")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import sqlite3
 import struct
@@ -37,11 +38,16 @@ def move_aside_or_go_on(path: Path, note: Path) -> Path:
         note: holds the new name from before the first step until the caller, who has
             brought everything over into a new file, removes it.
     """
-    name = note.read_text("utf-8") if note.exists() else ""
+    name = note.read_text("utf-8", "replace") if note.exists() else ""
+    if not re.fullmatch(re.escape(path.name) + r"\.damaged-[0-9T-]+", name):
+        name = ""
     aside = path.with_name(name) if name else _free_name(path)
     if not name:
         draft = _beside(note, ".new")
-        draft.write_text(aside.name, "utf-8")
+        with open(draft, "w", encoding="utf-8") as file:
+            file.write(aside.name)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(draft, note)
     begun = aside.exists() or _beside(aside, "-wal").exists()
     if not (begun and path.exists()):  # else it is the new file already
