@@ -24,9 +24,15 @@ if TYPE_CHECKING:
     Argument = str | bytes | int | float
     Step = tuple["Script", Sequence[str], Sequence[Argument]]
 
+_REFUSED = {
+    "OSError",
+    "RedisError",
+    "ValkeyError",
+    "RedisClusterException",
+    "ValkeyClusterException",
+}
 TIMEOUT = 1.0
 """Seconds that connecting, and waiting for an answer, may take unless said otherwise."""
-_NOT_NOW = ("READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MISCONF")
 
 _servers: WeakSet[RedisServer] = WeakSet()
 _leaked: list[object] = []
@@ -212,6 +218,9 @@ class RedisServer:
                 return single
             _close(single)
             return library.cluster_class.from_url(url, **options)
+        except ValueError:  # its text may hold a part of a password
+            message = "the address is not one like redis://127.0.0.1:6379/0"
+            raise self._away(message) from None
         except Exception as error:
             raise self._translated(error) from error
 
@@ -226,8 +235,8 @@ class RedisServer:
         if code == "OOM":
             return StoreFullError(str(error))
         names = {cls.__name__ for cls in type(error).__mro__}
-        lost = names & {"ConnectionError", "TimeoutError", "OSError"}
-        if lost or code in _NOT_NOW or "ClusterError" in names:
+        # Every refusal counts, such as NOREPLICAS, BUSY, NOPERM or WRONGTYPE.
+        if names & _REFUSED:
             return self._away(str(error) or type(error).__name__)
         return error
 

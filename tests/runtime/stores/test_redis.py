@@ -81,6 +81,37 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert time.monotonic() - start < 1.0
 
 
+@pytest.mark.parametrize(
+    "url", ["redis://u:sec/ret@h:6379/0", "redis://h:secret/0", "http://u:secret@h"]
+)
+def test_an_address_that_is_none(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """It is an unavailable store, and nothing of the address is shown."""
+    monkeypatch.setenv("THE_URL", url)
+    with pytest.raises(StoreUnavailableError, match="not one like redis://") as caught:
+        RedisServer("THE_URL").run(ADD, ["n"], [1])
+    assert "sec" not in str(caught.value)
+
+
+def test_refusals_of_a_server_are_an_unavailable_store(own_valkey: Any) -> None:
+    """Too few replicas for a write, a key of another type, a right that is missing."""
+    server, client = RedisServer(URL_ENV), own_valkey.client()
+    assert server.run(ADD, ["n"], [1]) == 1
+    client.config_set("min-replicas-to-write", 1)
+    with pytest.raises(StoreUnavailableError, match="NOREPLICAS"):
+        server.run(ADD, ["n"], [1])
+    client.config_set("min-replicas-to-write", 0)
+    client.rpush("list", "x")
+    with pytest.raises(StoreUnavailableError, match="WRONGTYPE"):
+        server.run(ADD, ["list"], [1])
+    steps = [(ADD, ["list"], [1]), (ADD, ["n"], [1])]
+    first, second = server.run_many(steps)
+    assert isinstance(first, StoreUnavailableError)
+    assert second == 2
+    client.execute_command("ACL", "SETUSER", "default", "-evalsha", "-eval")
+    with pytest.raises(StoreUnavailableError, match="permission"):
+        server.run(ADD, ["n"], [1])
+
+
 def test_a_server_that_hangs(own_valkey: Any) -> None:
     """No answer within the timeout is unavailable, and nothing is sent again."""
     server = RedisServer(URL_ENV, timeout=0.2)
