@@ -132,6 +132,13 @@ def read_method(
 def read_function(library: Library, module: str, path: str) -> Function | None:
     """The function ``module:path``; None where it is none or cannot be read."""
     found = library.find(module, path)
+    seen: set[str] = set()
+    while found is not None and found.kind == "value" and "." not in found.name:
+        same = _same_as(found)
+        if same is None or same in seen:
+            return None
+        seen.add(same)
+        found = library.member(found.module, same)
     if found is None or found.kind != "function" or found.home is None:
         return None
     nodes = [n for n in found.nodes if isinstance(n, FunctionNode)]
@@ -174,7 +181,7 @@ def _definition(library: Library, member: Member) -> Bound | None:
     return binding
 
 
-def _same_as(binding: Bound) -> str | None:
+def _same_as(binding: Bound | Symbol) -> str | None:
     """The name whose value an assignment repeats."""
     node = binding.nodes[0] if binding.kind == "value" and binding.nodes else None
     if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name):

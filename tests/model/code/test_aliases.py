@@ -6,11 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from policyctl.model.code.callables import Function, Property, read_class, read_method
+from policyctl.model.code.callables import (
+    Function,
+    Property,
+    read_class,
+    read_function,
+    read_method,
+)
 from policyctl.model.code.conditions import Conditions
 from policyctl.model.code.library import Library
 
 SOURCE = """
+from sdk import charge as imported
+
+def charge(amount: int) -> str: ...
+
+pay = imported
+buy = pay
+here = there
+there = here
+loose = decorate(charge)
+
 class Base:
     def send(self, item: int, *, urgent: bool = False) -> str: ...
     post = send
@@ -74,3 +90,17 @@ def test_what_is_no_second_name(library: Library, name: str) -> None:
     target = read_class(library, "sdk", "Client")
     assert target is not None
     assert read_method(library, target, name) is None
+
+
+@pytest.mark.parametrize("name", ["pay", "buy"])
+def test_a_second_name_of_a_function(library: Library, name: str) -> None:
+    """It is the function, across imports as well."""
+    found = read_function(library, "sdk", name)
+    assert found is not None
+    assert found.body.name == "charge"
+
+
+@pytest.mark.parametrize("name", ["here", "there", "loose", "missing"])
+def test_what_is_no_function(library: Library, name: str) -> None:
+    """Names in a circle and the results of calls have no signature."""
+    assert read_function(library, "sdk", name) is None
