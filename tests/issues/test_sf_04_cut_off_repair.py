@@ -72,6 +72,7 @@ def copy_of(path: Path, folder: Path) -> Path:
 
 def test_death_at_any_step_loses_nothing(path: Path) -> None:
     """Whatever file the process was about to touch, the next one has all items."""
+    step = 0
     for step in itertools.count(1):
         damaged = copy_of(path, path.parent / str(step))
         command = [sys.executable, "-c", DIE, str(step), str(damaged)]
