@@ -83,7 +83,8 @@ async def test_no_more_than_max_hedges() -> None:
     """With two hedges there are three requests, whatever the time."""
     hedge = settings.Hedge(delay=0.002, max_hedges=2)
     backend = Backend(0.05)
-    assert await _policy(hedge=hedge).call(backend) == 0
+    # On a slow machine the loop sees several of them end in the same step.
+    assert await _policy(hedge=hedge).call(backend) in (0, 1, 2)
     assert backend.calls == 3
 
 
