@@ -17,7 +17,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from benchmarks import policies
 from benchmarks.lint import Timing, timed, tool
@@ -90,12 +92,37 @@ def openapi(count: int) -> dict[str, object]:
     }
 
 
-def modules(folder: Path) -> int:
-    """How many Python files there are below a folder."""
-    return sum(1 for _ in folder.rglob("*.py"))
+@dataclass(frozen=True)
+class Output:
+    """What a run has cost and made: CPU seconds, Python files, and lines in them."""
+
+    seconds: float
+    files: int
+    lines: int
+
+    @classmethod
+    def of(cls, seconds: float, folder: Path) -> Self:
+        """Count what there is below a folder."""
+        texts = [path.read_bytes() for path in folder.rglob("*.py")]
+        return cls(seconds, len(texts), sum(text.count(b"\n") for text in texts))
+
+    def beyond(self, fewer: Self) -> Self:
+        """What this run did more than another."""
+        return type(self)(
+            self.seconds - fewer.seconds,
+            self.files - fewer.files,
+            self.lines - fewer.lines,
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"{self.seconds / self.files * 1e3:.1f} ms a file of "
+            f"{self.lines / self.files:.0f} lines, "
+            f"{self.seconds / self.lines * 1e6:.0f} ms for 1,000 lines"
+        )
 
 
-def model_generator(program: str, folder: Path, count: int) -> tuple[float, int]:
+def model_generator(program: str, folder: Path, count: int) -> Output:
     """Seconds and files of datamodel-code-generator on a folder of schemas."""
     given, made = folder / f"schemas_{count}", folder / f"models_{count}"
     given.mkdir()
@@ -104,34 +131,33 @@ def model_generator(program: str, folder: Path, count: int) -> tuple[float, int]
     options = ["--input-file-type", "jsonschema", "--disable-timestamp"]
     options += ["--output-model-type", "pydantic_v2.BaseModel"]
     command = [program, "--input", str(given), "--output", str(made), *options]
-    return timed(command, folder, 1).seconds, modules(made)
+    return Output.of(timed(command, folder, 1).seconds, made)
 
 
-def client_generator(program: str, folder: Path, count: int) -> tuple[float, int]:
+def client_generator(program: str, folder: Path, count: int) -> Output:
     """Seconds and files of openapi-python-client on one document."""
     given, made = folder / f"openapi_{count}.json", folder / f"client_{count}"
     given.write_text(json.dumps(openapi(count)))
     command = [program, "generate", "--path", str(given), "--output-path", str(made)]
-    return timed(command, folder, 1).seconds, modules(made)
+    return Output.of(timed(command, folder, 1).seconds, made)
 
 
-OTHERS: dict[str, Callable[[str, Path, int], tuple[float, int]]] = {
+OTHERS: dict[str, Callable[[str, Path, int], Output]] = {
     "datamodel-codegen": model_generator,
     "openapi-python-client": client_generator,
 }
 
 
-def others(folder: Path) -> dict[str, float]:
-    """Seconds for each further file, of every generator that is installed."""
-    found: dict[str, float] = {}
+def others(folder: Path) -> dict[str, Output]:
+    """What further files cost, of every generator that is installed."""
+    found: dict[str, Output] = {}
     for name, measured in OTHERS.items():
         program = tool(name)
         if program is None:
             print(f"  no {name}: pip install -r benchmarks/requirements.txt")
             continue
-        few, few_files = measured(program, folder, FEW)
-        many, many_files = measured(program, folder, MANY)
-        found[name] = (many - few) / (many_files - few_files)
+        few, many = (measured(program, folder, count) for count in (FEW, MANY))
+        found[name] = many.beyond(few)
     return found
 
 
@@ -153,7 +179,8 @@ def measure(count: int) -> None:
         )
         one = timed([*ours, "generate"], folder, 1)
         full = timed([*ours, "generate", "--check", "--no-cache"], folder, rounds)
-        files = modules(folder / "generated")
+        started = cold.seconds - nothing.seconds
+        made = Output.of(started, folder / "generated")
         rows = [
             ("python -c pass", nothing, ""),
             ("raw write of the same bytes", floor, ""),
@@ -163,18 +190,15 @@ def measure(count: int) -> None:
             ("generate, one policy changed", one, over(one, cold, "cold generate")),
             ("generate --check, no cache", full, over(full, cold, "cold generate")),
         ]
-        print(f"{count:,} services, {files:,} modules")
+        print(f"{count:,} services, {made.files:,} modules")
         for title, timing, ratio in rows:
             print(
                 f"  {title:<30}{timing.seconds:>8.2f} s {timing.memory:>6.0f} MiB   {ratio}"
             )
-        each = (cold.seconds - nothing.seconds) / files
-        print(f"  {each * 1e3:.2f} ms a module, policies read and linked included")
+        print(f"  {made}; reading, checking and linking policies included")
         if count <= 2000:
-            for title, seconds in others(folder).items():
-                print(
-                    f"  {title}: {seconds * 1e3:.1f} ms a file, {seconds / each:.1f} x"
-                )
+            for title, output in others(folder).items():
+                print(f"  {title}: {output}")
 
 
 def pair(ours: list[str], folder: Path) -> tuple[Timing, Timing]:

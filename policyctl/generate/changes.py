@@ -42,6 +42,12 @@ class FileChange:
         old = None if self.old is None else Content(content_of(self.old))
         return replace(self, old=old, new=new)
 
+    def still(self, old: bytes | None) -> bool:
+        """Whether the file on disk is the one that was compared."""
+        if old is None or not isinstance(self.old, Content):
+            return old is None and self.old is None
+        return content_digest(old) == self.old.digest
+
     def diff(self, folder: str = "") -> str:
         """A unified diff from the disk to what was built, ending with a newline.
 
@@ -158,7 +164,8 @@ def _compare_lock(path: PurePosixPath, old: bytes, new: bytes) -> FileChange:
             ) from None
         message = f"{path} was edited by hand: {error}"
         return FileChange(path, "hand_edited", message, old, new)
-    if replace(lock, generator=ours.generator).render() == new:
+    same = replace(lock, generator=ours.generator)
+    if same == ours and same.render() == new:
         message = f"{path} was written by {lock.generator}, with the same content"
         return FileChange(path, "version_only", message, old, new)
     if lock.format == FORMAT_VERSION and not lock.is_intact():

@@ -65,8 +65,14 @@ def compare(built: Built, options: GenerateOptions) -> Comparison:
         return compare_unlocked(built, options)
 
 
-def compare_unlocked(built: Built, options: GenerateOptions) -> Comparison:
-    """The same for a caller that holds the folder's lock."""
+def compare_unlocked(
+    built: Built, options: GenerateOptions, before: Comparison | None = None
+) -> Comparison:
+    """The same for a caller that holds the folder's lock.
+
+    ``before`` is an earlier comparison with the same package: what it says of files that
+    have not changed since is taken from it.
+    """
     output = options.output
     conflicts = [_conflict(error, options) for error in check_roots(options)]
     if conflicts or not built.tree:
@@ -74,11 +80,14 @@ def compare_unlocked(built: Built, options: GenerateOptions) -> Comparison:
     lock = _LockOnDisk(output)
     changes: list[FileChange] = []
     plain = options.plain()
+    known = {} if before is None else {change.path: change for change in before.changes}
     for path in built.tree:
         try:
             target = find_target(output, path)
             old = target.read_bytes() if target.exists() else None
-            change = _compare(path, old, built, lock, plain)
+            change = known.get(path)
+            if change is None or not change.still(old):
+                change = _compare(path, old, built, lock, plain)
         except PlaceError as error:
             conflicts.append(_conflict(error, options))
             continue

@@ -52,7 +52,7 @@ def key_of(*parts: Any) -> str:
 @cache
 def installation() -> str:
     """A digest of the generator's code and templates, and of what it prints with."""
-    found = blake2b(repr((sys.version, sys.path)).encode("utf-8", "backslashreplace"))
+    found = blake2b(sys.version.encode())
     package = Path(assets.__file__).parent
     for path in (*_all(package, "*.py"), *_all(assets.templates(), "*.jinja")):
         found.update(f"{path}\0".encode("utf-8", "surrogateescape"))

@@ -65,15 +65,15 @@ def write(built: Built, comparison: Comparison, options: GenerateOptions) -> Wri
         return Written()
     try:
         with _created(options.output), folder_lock(options.output):
-            return _write(built, options)
+            return _write(built, comparison, options)
     except OSError as error:
         raise OutputError((_cannot_write(error, options),)) from error
 
 
-def _write(built: Built, options: GenerateOptions) -> Written:
+def _write(built: Built, before: Comparison, options: GenerateOptions) -> Written:
     output = options.output
     recover(output)
-    now = compare_unlocked(built, options)
+    now = compare_unlocked(built, options, before)
     if now.conflicts:
         raise OutputError(now.conflicts)
     replacements = [
