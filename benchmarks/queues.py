@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +117,8 @@ def other_libraries(folder: Path) -> dict[str, Work]:
     """Puts of libraries that are installed, in their default mode."""
     cases: dict[str, Work] = {}
     try:
-        from persistqueue import FIFOSQLiteQueue
-
-        theirs = FIFOSQLiteQueue(str(folder / "persistqueue"), auto_commit=True)
+        library = import_module("persistqueue")
+        theirs = library.FIFOSQLiteQueue(str(folder / "persistqueue"), auto_commit=True)
 
         def put() -> int:
             for _ in range(20):
@@ -129,9 +129,8 @@ def other_libraries(folder: Path) -> dict[str, Work]:
     except ImportError:
         print("persist-queue is not installed")
     try:
-        from litequeue import LiteQueue  # type: ignore[import-untyped]
-
-        lite = LiteQueue(str(folder / "lite.db"))
+        library = import_module("litequeue")
+        lite = library.LiteQueue(str(folder / "lite.db"))
 
         def put_lite() -> int:
             for _ in range(20):
