@@ -41,7 +41,7 @@ lint: $(STAMP) ## Style of the code
 
 types: $(STAMP) ## mypy and pyright, both strict
 	$(BIN)/mypy
-	$(BIN)/pyright
+	$(BIN)/pyright -p pyproject.toml
 
 generated: $(STAMP) ## The policies of this repository, checked, generated and type-checked
 	$(BIN)/policyctl validate policies

@@ -14,14 +14,14 @@ PROGRAM = """
     import sys
 
     sys.path.insert(0, sys.argv[1])
-    import payment_api, report_jobs
+    import card_api, report_jobs
 
     assert "prometheus_client" not in sys.modules
 
     class HTTPError(Exception):
         status_code = 404
 
-    @payment_api.charge
+    @card_api.charge
     def charge(works):
         if not works:
             raise HTTPError("no such card")
@@ -50,11 +50,11 @@ def test_a_program(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    names = 'operation="charge",outcome="{}",service="payment_api"'
+    names = 'operation="charge",outcome="{}",service="card_api"'
     for outcome in ("success", "failure"):
         line = f"policyctl_calls_total{{{names.format(outcome)}}} 1.0"
         assert line in done.stdout.splitlines()
-    assert 'policyctl_heartbeat_timestamp_seconds{service="payment_api"}' in done.stdout
+    assert 'policyctl_heartbeat_timestamp_seconds{service="card_api"}' in done.stdout
     events = [json.loads(line)["policyctl"] for line in done.stderr.splitlines()]
     (failed,) = [event for event in events if event["event"] == "failed"]
     assert (failed["operation"], failed["status"]) == ("charge", 404)
