@@ -93,6 +93,25 @@ def test_advice_looks_at_the_other_numbers(
     assert texts[code] == help_line
 
 
+def test_advice_for_one_attempt_looks_at_the_tail() -> None:
+    """A budget below the p99 is raised; the timeout is not cut below it."""
+    values = {
+        "attempt_timeout": "200ms",
+        "budget": "100ms",
+        "p99": "200ms",
+        "max_attempts": "1",
+        "initial": "100ms",
+        "wait": "",
+    }
+    assert [d.help for d in found(values)] == [
+        "set budget: 200ms: healthy calls may last longer than 100ms"
+    ]
+    assert found({**values, "budget": "200ms"}) == []
+    assert [d.help for d in found({**values, "p99": "100ms"})] == [
+        "set attempt_timeout: 100ms or less"
+    ]
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     attempt=st.integers(1, 400),

@@ -82,7 +82,7 @@ class AttemptLongerThanBudget(Rule):
                     f"attempt_timeout {show.duration(attempt)} > budget "
                     f"{show.duration(total)}: it can never take effect",
                     severity=Severity.WARNING,
-                    help=f"set attempt_timeout: {show.duration(total)} or less",
+                    help=_single_help(policy, attempt, total),
                     also=related,
                 )
             return
@@ -97,6 +97,17 @@ class AttemptLongerThanBudget(Rule):
             help=_help(policy, attempt),
             also=related,
         )
+
+
+def _single_help(policy: Operation, attempt: float, total: float) -> str:
+    """Which of the two to change where only one attempt is made."""
+    text = show.duration(total)
+    if not room.healthy(policy, text):
+        return (
+            f"set budget: {show.ceil_duration(attempt)}: healthy calls may last longer "
+            f"than {text}"
+        )
+    return f"set attempt_timeout: {text} or less"
 
 
 def _help(policy: Operation, attempt: float) -> str:
