@@ -10,10 +10,12 @@ finding then has no fix. What is returned is checked again when it is applied.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from policyctl.diagnostics import Edit, Fix
+from policyctl.lint import show
 from policyctl.lint.mend_site import Spot, spot_of
 from policyctl.lint.place import Place
 from policyctl.source import rewrite
@@ -56,6 +58,8 @@ def set_values(
     """
     edits: list[Edit] = []
     absent: dict[str, list[tuple[str, str]]] = {}
+    if any(_is_too_long(text) for _at, text in values):
+        return None
     for at, text in values:
         block, _, key = at.rpartition(".")
         if block and not _present(place, block):
@@ -119,7 +123,9 @@ def put_in(
 
 
 def _is_too_long(text: str) -> bool:
-    """Whether a text is a duration over the longest one."""
+    """Whether a text is a duration over the longest one, or stands for no end at all."""
+    if text == show.duration(math.inf):
+        return True
     try:
         return parse_duration(text, maximum=None) > MAX_DURATION
     except ValueError:

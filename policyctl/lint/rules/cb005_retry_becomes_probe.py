@@ -10,6 +10,7 @@ from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.worst_case import longest_waits
+from policyctl.units import MAX_DURATION
 
 
 class RetryBecomesProbe(Rule):
@@ -91,7 +92,7 @@ class RetryBecomesProbe(Rule):
             f"call's retries ({show.duration(waits)} of waits + {retries} x "
             f"{show.duration(timeout.total)}): the call that opened the circuit can be "
             "its probe",
-            help=f"set recovery_timeout: {show.ceil_duration(1.5 * busy)}",
+            help=_help(busy),
             fix=mend.set_value(
                 site.place,
                 "circuit_breaker.recovery_timeout.initial",
@@ -103,3 +104,10 @@ class RetryBecomesProbe(Rule):
                 ("attempt_timeout.total", "one attempt"),
             ),
         )
+
+
+def _help(busy: float) -> str:
+    """A break that outlasts the retries, where one can."""
+    if 1.5 * busy > MAX_DURATION:
+        return "lower retry.max_attempts or retry.backoff.max: no break can outlast these waits"
+    return f"set recovery_timeout: {show.ceil_duration(1.5 * busy)}"

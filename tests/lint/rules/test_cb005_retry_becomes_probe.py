@@ -79,3 +79,18 @@ def test_recovery_of_a_preset_is_shown_there() -> None:
     text = operation_yaml(HEAD + RETRY, service="extends: [eager]")
     (found,) = lint_yaml(text, "CB005", files={"eager.yaml": preset})
     assert str(found.related[0].span) == "eager.yaml:4:39"
+
+
+def test_waits_without_end_get_no_break_to_outlast_them() -> None:
+    """No break can last 10^999 times 250 ms, so the help names what to lower, and there is no fix."""
+    (finding,) = lint_yaml(
+        operation_yaml(
+            "transport: http\nidempotent: true\nattempt_timeout: 250ms\n"
+            "retry: {max_attempts: 1000, backoff: {initial: 250ms, multiplier: 10, max: off}}\n"
+            "circuit_breaker: {}"
+        ),
+        "CB005",
+    )
+    assert finding.help is not None
+    assert finding.help.startswith("lower retry.max_attempts or retry.backoff.max")
+    assert finding.fix is None
