@@ -1,4 +1,4 @@
-"""Servers that tests of several areas share."""
+"""What tests of several areas share: servers, and how random examples are chosen."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    # One commit has one verdict there; runs elsewhere go on searching with new examples.
+    settings.load_profile("ci")
 
 URL_ENV = "POLICY_REDIS_URL"
 
