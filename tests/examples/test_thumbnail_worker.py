@@ -39,7 +39,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_PUT(self) -> None:
         """Keep a thumbnail."""
         length = int(self.headers["Content-Length"])
-        self.server.thumbnails[self.path.rpartition("/")[2]] = self.rfile.read(length)
+        body = self.rfile.read(length)
+        if len(body) < length:
+            return  # its sender was killed in the middle
+        self.server.thumbnails[self.path.rpartition("/")[2]] = body
         self.answer(204, b"")
 
     def answer(self, status: int, body: bytes) -> None:
