@@ -395,6 +395,7 @@ def test_stop_gives_up_after_its_time(real: MakeQueue) -> None:
     assert not worker.stop(0.2)
     assert time.monotonic() - before < 2.0
     gate.set()
+    wait_for(lambda: not worker.running)
 
 
 def test_stop_drains_what_is_there(real: MakeQueue, operation: str) -> None:
