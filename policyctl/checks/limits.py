@@ -72,6 +72,7 @@ _factor = Limit("number", 1, 1000, override=False)
 _spread = Limit("ratio", 0, 1, override=False)
 _fact_span = Limit("duration", 0, _YEAR, override=False)
 _fact_count = Limit("count", 1, _MANY, override=False)
+_fact_fleet = Limit("count", 1, 1_000_000_000, override=False)
 _fact_ratio = Limit("ratio", 0, 1, override=False)
 _fact_rate = Limit("rate", 0, MAX_RATE, override=False)
 
@@ -144,10 +145,10 @@ LIMITS: Mapping[str, Limit] = MappingProxyType(
         "telemetry.heartbeat": Limit("duration", 0.001, DAY, override=False),
         "calls.per_request": Limit("number", 0, _MANY, override=False),
         "facts.rate": _fact_rate,
-        "facts.callers": _fact_count,
+        "facts.callers": _fact_fleet,
         "facts.latency": _fact_span,
         "facts.failure_ratio": _fact_ratio,
-        "facts.instances": _fact_count,
+        "facts.instances": _fact_fleet,
         "facts.workers": _fact_count,
         "facts.capacity": Limit("rate", _TINY, MAX_RATE, override=False),
         "facts.objective": Limit("duration", _TINY, _YEAR, override=False),

@@ -63,4 +63,5 @@ CODES: Final[dict[str, tuple[str, str]]] = {
         "file-of-two-kinds",
         "a queue and idempotency records are in one file",
     ),
+    "VA138": ("facts-disagree", "no measurement can have two of the stated facts"),
 }

@@ -10,6 +10,7 @@ from policyctl.model.static import Lookup
 from policyctl.resolve.build_service import fill_inbound, redis_url
 from policyctl.resolve.consistency import (
     arguments,
+    facts,
     names,
     patterns,
     queues,
@@ -31,6 +32,7 @@ _CHECKS: Sequence[Check] = (
     patterns.check,
     stores.check,
     arguments.check,
+    facts.check_operation,
 )
 
 
@@ -101,6 +103,7 @@ def _settings(judged: Judged) -> None:
     tree, document = merged.settings, merged.document
     subject = Subject(merged.name, document.locate(("service",)), tree)
     judged.findings += required.check_settings(subject)
+    judged.findings += facts.check_service(subject)
     block = tree.block("inbound")
     if block is not None:
         span = document.locate_key(("inbound",))

@@ -57,6 +57,8 @@ def test_no_key_takes_a_text_that_is_no_number(path: str) -> None:
         ("max_bytes", "1MiB", 1048576),
         ("max_age", "60d", 5184000.0),
         ("max_size", " 100 ", 100),
+        ("facts.callers", "1000000000", 1_000_000_000),
+        ("facts.instances", "1000000000", 1_000_000_000),
     ],
 )
 def test_an_override_is_read_like_the_policy(

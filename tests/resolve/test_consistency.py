@@ -101,6 +101,51 @@ CASES = {
         "path is for store: sqlite, but the store is memory",
         "write store: sqlite, or remove path",
     ),
+    "median over the p99": (
+        "facts: {latency: {p50: 900ms, p99: 300ms}}",
+        ("VA138", "900ms", "300ms"),
+        "p50 900ms is over p99 300ms",
+        "correct one of the two: no measurement has both",
+    ),
+    "p99 over the p99.9": (
+        "facts: {latency: {p50: 80ms, p99: 301ms, p999: 300ms}}",
+        ("VA138", "301ms", "300ms"),
+        "p99 301ms is over p999 300ms",
+        "correct one of the two: no measurement has both",
+    ),
+    "median over the p99.9": (
+        "facts: {latency: {p50: 301ms, p999: 300ms}}",
+        ("VA138", "301ms", "300ms"),
+        "p50 301ms is over p999 300ms",
+        "correct one of the two: no measurement has both",
+    ),
+    "mean against the median": (
+        "facts: {latency: {mean: 39ms, p50: 80ms}}",
+        ("VA138", "39ms", "80ms"),
+        "mean 39ms is too short for p50 80ms",
+        (
+            "correct one of the two: half of all calls take 80ms or longer, which makes "
+            "the mean at least 40ms"
+        ),
+    ),
+    "mean against the tail": (
+        "facts: {latency: {mean: 8ms, p99: 900ms, p999: 1s}}",
+        ("VA138", "8ms", "900ms"),
+        "mean 8ms is too short for p99 900ms",
+        (
+            "correct one of the two: 1 % of all calls take 900ms or longer, which makes "
+            "the mean at least 9ms"
+        ),
+    ),
+    "mean against the far tail": (
+        "facts: {latency: {mean: 8ms, p99: 100ms, p999: 9s}}",
+        ("VA138", "8ms", "9s"),
+        "mean 8ms is too short for p999 9s",
+        (
+            "correct one of the two: 0.1 % of all calls take 9s or longer, which makes "
+            "the mean at least 9ms"
+        ),
+    ),
 }
 
 
@@ -395,3 +440,51 @@ def test_queues_and_records_need_files_of_their_own(load: Load) -> None:
     )
     assert [related.span.line for related in found.related] == [7]
     assert load(text.replace("./var/x.db", "var/keys.db")).diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    "latency",
+    [
+        "{p50: 300ms, p99: 300ms, p999: 300ms}",
+        "{mean: 40ms, p50: 80ms}",
+        "{mean: 9ms, p99: 900ms}",
+        "{mean: 9ms, p999: 9s}",
+        "{mean: 10s, p50: 1ms, p99: 2ms, p999: 3ms}",
+        "{mean: 0s}",
+    ],
+)
+def test_facts_that_some_measurement_has(
+    operation: Callable[..., Operation], latency: str
+) -> None:
+    """Equal quantiles, and a mean that the tail alone gives or that a few calls lift."""
+    assert operation(f"facts: {{latency: {latency}}}").facts.latency is not None
+
+
+def test_service_times_that_disagree(load: Load) -> None:
+    """The service time of a service is checked like the latency of an operation."""
+    loaded = load("""
+        service: s
+        facts:
+          service_time:
+            p50: 200ms
+            p99: 100ms
+        operations: {op: {transport: http}}
+        """)
+    (found,) = loaded.diagnostics
+    assert (found.code, found.span.line) == ("VA138", 5)
+    assert [related.span.line for related in found.related] == [6]
+    assert found.policy_path == "s.facts.service_time.p50"
+
+
+def test_facts_of_two_places_that_disagree(load: Load) -> None:
+    """An environment's p99 below the document's median is shown beside it."""
+    loaded = load("""
+        service: s
+        operations:
+          op: {transport: http, facts: {latency: {p50: 200ms, p99: 300ms}}}
+        environments:
+          local: {operations: {op: {facts: {latency: {p99: 100ms}}}}}
+        """)
+    (found,) = loaded.diagnostics
+    assert (found.code, found.span.line) == ("VA138", 4)
+    assert [related.span.line for related in found.related] == [6]
