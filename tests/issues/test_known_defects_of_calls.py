@@ -1,8 +1,7 @@
 """Defects of the code that policyctl replaces, each with a test that fails on its form.
 
-Those of queues and their stores are held by ``tests/runtime/queues`` and
-``tests/issues/test_rq_*.py`` and ``test_sf_*.py``; late results by
-``tests/runtime/test_breaker_model.py`` too.
+Those of queues and their stores are in ``test_known_defects_of_queues.py``; late results
+are held by ``tests/runtime/test_breaker_model.py`` too.
 """
 
 from __future__ import annotations

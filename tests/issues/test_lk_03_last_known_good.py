@@ -1,4 +1,7 @@
-"""LK-03: a bad text is never remembered, and a stale value says that it is."""
+"""LK-03: a bad text is never remembered, and a stale value says that it is.
+
+synara PR 737.
+"""
 
 from __future__ import annotations
 

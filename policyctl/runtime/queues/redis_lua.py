@@ -149,8 +149,8 @@ end
 
 local function insert_dead(id, row, reason, error)
   row[7], row[8], row[10], row[11] = reason, error, 4, now
-  redis.call('HSET', @deaths, id, cmsgpack.pack(row))
   redis.call('ZADD', @dead, total.next, id)
+  redis.call('HSET', @deaths, id, cmsgpack.pack(row))
   total.next = total.next + 1
   total.dead = total.dead + 1
   total.dead_lettered = total.dead_lettered + 1
@@ -169,6 +169,9 @@ local function die(id, row, reason, error)
     table.insert(change.parked, id)
     return false
   end
+  -- Fails before anything is written where dead letters cannot be; full memory allows it.
+  redis.call('ZREM', @dead, id)
+  redis.call('HDEL', @deaths, id)
   remove(id, row)
   insert_dead(id, row, reason, error)
   return true

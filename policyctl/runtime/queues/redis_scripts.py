@@ -93,9 +93,9 @@ for n = 5, #ARGV, 4 do
     end
     total.put = total.put + 1
     if full then
-      redis.call('HSET', @bodies, id, body)
       local row = {0, lane, 0, now, keyed, #body, '', '', '', 0, 0, token}
       insert_dead(id, row, 'queue_full', '')
+      redis.call('HSET', @bodies, id, body)
       outcome = 'dead_letter'
     else
       insert(id, body, lane, keyed, token, '')
