@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from functools import lru_cache
 
-from policyctl.checks.statuses import parse_status
+from policyctl.checks.statuses import StatusMatch, parse_status
 from policyctl.resolve.policy import Backoff, Retry
 
 NOT_SENT = frozenset(
@@ -34,6 +34,13 @@ PERMANENT_STATUSES: tuple[int | str, ...] = (
 
 PERMANENT_SQL = ("22", "23", "28", "42")
 """SQLSTATE classes of bad data, broken constraints, refused logins and bad SQL."""
+
+
+ROLLED_BACK = frozenset({"40001", "40P01"})
+"""SQLSTATEs of a serialization failure and a deadlock: the transaction was undone."""
+
+_REFUSED_HTTP = frozenset({425, 429})
+_REFUSED_GRPC = frozenset({"RESOURCE_EXHAUSTED"})
 
 
 @lru_cache(maxsize=1024)
@@ -92,22 +99,25 @@ def retries_timeouts(retry: Retry) -> bool:
     return listed or retry.retry_if is not None
 
 
-def repeats_possible_successes(retry: Retry) -> list[str]:
+def repeats_possible_successes(
+    retry: Retry, transport: str | None = None
+) -> list[str]:
     """Entries of ``retry`` after which the callee may have done the work.
 
-    A refused request (429, 425, RESOURCE_EXHAUSTED) was not processed.
+    A refused request (429, 425, RESOURCE_EXHAUSTED) was not processed, and what an SQL
+    server rolled back was undone. What the ``never`` lists cover is not retried.
     """
-    refused = {"429", "425", "RESOURCE_EXHAUSTED"}
-    never = set(retry.never_retry_on)
+    undone = ROLLED_BACK if transport == "sql" else frozenset[str]()
     found = [
         name
         for name in retry.retry_on
-        if plain(name) not in NOT_SENT and name not in never
+        if plain(name) not in NOT_SENT and not _is_never(name, retry.never_retry_on)
     ]
+    never = [parse_status(status) for status in retry.never_retry_on_status]
     found += [
         status
         for status in retry.retry_on_status
-        if status not in refused and status not in retry.never_retry_on_status
+        if status not in undone and _may_be_processed(parse_status(status), never)
     ]
     predicates = (
         ("retry_if", retry.retry_if),
@@ -115,6 +125,29 @@ def repeats_possible_successes(retry: Retry) -> list[str]:
     )
     found += [key for key, predicate in predicates if predicate is not None]
     return found
+
+
+def _is_never(name: str, never: tuple[str, ...]) -> bool:
+    """Whether an entry, or a builtin class that it is derived from, is never retried."""
+    known = builtin(name)
+    above = tuple(found for item in never if (found := builtin(item)) is not None)
+    return name in never or (known is not None and issubclass(known, above))
+
+
+def _may_be_processed(status: StatusMatch, never: list[StatusMatch]) -> bool:
+    """Whether an entry leaves a status that is retried and no refusal."""
+    if status.kind == "http":
+        return any(
+            not any(match.matches(code) for match in never)
+            for code in range(status.low, status.high + 1)
+            if code not in _REFUSED_HTTP
+        )
+    if status.text in _REFUSED_GRPC:
+        return False
+    return not any(
+        match.matches(status.text) and (match.prefix or not status.prefix)
+        for match in never
+    )
 
 
 def has_jitter(backoff: Backoff) -> bool:

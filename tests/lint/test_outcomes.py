@@ -66,6 +66,21 @@ def test_retried_timeouts(settings: str, retried: bool) -> None:
         ("{retry_on: [timeout], never_retry_on: [timeout]}", []),
         ("{retry_on: [timeout], retry_on_status: [429, 503]}", ["timeout", "503"]),
         ("{retry_if_result: a.b:c}", ["retry_if_result"]),
+        ("{retry_on: [TimeoutError], never_retry_on: [OSError]}", []),
+        ("{retry_on: [OSError], never_retry_on: [TimeoutError]}", ["OSError"]),
+        ('{retry_on_status: ["502-504"], never_retry_on_status: ["500-599"]}', []),
+        (
+            '{retry_on_status: ["502-504"], never_retry_on_status: [502, 503]}',
+            ["502-504"],
+        ),
+        ("{retry_on_status: [425, RESOURCE_EXHAUSTED]}", []),
+        (
+            "{retry_on_status: [ABORTED], never_retry_on_status: [ABORTED]}",
+            [],
+        ),
+        ('{retry_on_status: ["08006"], never_retry_on_status: ["08*"]}', []),
+        ('{retry_on_status: ["08*"], never_retry_on_status: ["08006"]}', ["08*"]),
+        ('{retry_on_status: ["40001", "40P01"]}', ["40001", "40P01"]),
     ],
 )
 def test_entries_after_which_the_work_may_be_done(
@@ -120,3 +135,15 @@ def test_overlap(
 def test_jitter(jitter: Jitter, expected: bool) -> None:
     """A ratio of 0 moves nobody."""
     assert has_jitter(Backoff(0.1, 2.0, 1.0, jitter)) is expected
+
+
+def test_what_a_database_rolled_back_is_undone() -> None:
+    """A serialization failure and a deadlock are, their class and another code are not."""
+    found = retry('{retry_on_status: ["40001", "40P01", "40003", "40*"]}')
+    assert repeats_possible_successes(found, "sql") == ["40003", "40*"]
+    assert repeats_possible_successes(found, "http") == [
+        "40001",
+        "40P01",
+        "40003",
+        "40*",
+    ]

@@ -20,7 +20,9 @@ class RetryOfNonIdempotent(Rule):
         `connection_lost`, a 5xx status, a predicate), or hedged, and it is not
         `idempotent: true` and no idempotency key is forwarded to the callee. Where
         `idempotent` is not stated, operations whose names begin like reads and full
-        replacements (get, list, find, put, delete …) are warnings.
+        replacements (get, list, find, put, delete …) are warnings. What the callee refused
+        (429, 425, RESOURCE_EXHAUSTED) was not done, and what an SQL server rolled back
+        (40001, a serialization failure, and 40P01, a deadlock) was undone.
 
     Why:
         A timeout says nothing about whether the callee did the work. Cards have been
@@ -63,6 +65,7 @@ class RetryOfNonIdempotent(Rule):
 
     References:
         RFC 9110, section 9.2.2, Idempotent Methods
+        PostgreSQL documentation, Concurrency Control: serialization failure handling
         Stripe API reference, Idempotent requests
     """
 
@@ -104,7 +107,7 @@ def _causes(policy: Operation) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     retry = policy.retry
     if retry is not None and retry.max_attempts != 1:
-        entries = outcomes.repeats_possible_successes(retry)
+        entries = outcomes.repeats_possible_successes(retry, policy.transport)
         if entries:
             at = "retry_on"
             if not set(entries) & set(retry.retry_on):

@@ -48,11 +48,59 @@ def test_outcomes_that_may_have_succeeded(retry: str, entries: str) -> None:
             "idempotency: {key: [order_id], forward: {header: Idempotency-Key}}"
         ),
         "idempotent: false",
+        ('retry: {retry_on_status: ["502-504"], never_retry_on_status: ["500-599"]}'),
+        "retry: {retry_on: [TimeoutError], never_retry_on: [OSError]}",
     ],
 )
 def test_safe_forms(settings: str) -> None:
     """Idempotent, never sent, refused, tried once, or with a key that is forwarded."""
     assert lint_yaml(operation_yaml(HTTP + settings), "ID001") == []
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("attempts", "count"), [(1, 0), (2, 1)])
+def test_the_second_attempt_is_the_first_repeat(attempts: int, count: int) -> None:
+    """One attempt repeats nothing; of two, the second repeats the first."""
+    text = operation_yaml(
+        f"{HTTP}idempotent: false\n"
+        f"retry: {{max_attempts: {attempts}, retry_on: [timeout]}}"
+    )
+    found = lint_yaml(text, "ID001")
+    assert [d.message for d in found] == [
+        "payment_api.charge is not idempotent, and is tried up to 2 times after timeout, "
+        "when the first may have succeeded"
+    ] * count
+
+
+@pytest.mark.parametrize(
+    ("transport", "statuses", "entries"),
+    [
+        ("sql", '["40001"]', None),
+        ("sql", '["40P01"]', None),
+        ("sql", '["40001", "40P01"]', None),
+        ("sql", '["40001", "40003"]', "40003"),
+        ("sql", '["40*"]', "40*"),
+        ("sql", '["08006"]', "08006"),
+        ("http", '["40001"]', "40001"),
+    ],
+)
+def test_transactions_that_the_server_rolled_back(
+    transport: str, statuses: str, entries: str | None
+) -> None:
+    """After a serialization failure or a deadlock of a database nothing was done."""
+    text = operation_yaml(
+        f"transport: {transport}\nidempotent: false\n"
+        f"retry: {{retry_on: [not_sent], retry_on_status: {statuses}}}"
+    )
+    found = lint_yaml(text, "ID001")
+    assert [d.message for d in found] == (
+        []
+        if entries is None
+        else [
+            "payment_api.charge is not idempotent, and is tried up to 3 times after "
+            f"{entries}, when the first may have succeeded"
+        ]
+    )
 
 
 def test_a_key_that_stays_here_does_not_help() -> None:
