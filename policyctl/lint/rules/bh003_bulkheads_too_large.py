@@ -126,6 +126,9 @@ class BulkheadsTooLarge(Rule):
         workers, instances = callee.facts.workers, callee.facts.instances
         load = context.load(site)
         if workers is None or instances is None or load.callers is None:
+            lacking = [] if workers else [f"{callee.name}.facts.workers"]
+            lacking += [] if instances else [f"{callee.name}.facts.instances"]
+            yield from missing([*lacking, *load.missing_callers])
             return
         slots = load.callers * bulkhead.max_concurrent
         if slots <= workers * instances:

@@ -9,7 +9,7 @@ from policyctl.lint import place, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context
 from policyctl.lint.graph import Edge
-from policyctl.lint.rule import Outcomes, Rule
+from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import PoolFacts
 
 
@@ -89,7 +89,12 @@ class PoolSmallerThanBulkhead(Rule):
             return
         timeout = policy.attempt_timeout
         attempt = None if timeout is None else timeout.total
-        slots = None if policy.bulkhead is None else policy.bulkhead.max_concurrent
+        bulkhead = policy.bulkhead
+        if bulkhead is None or bulkhead.mode != "enforce":
+            return
+        slots = bulkhead.max_concurrent
+        if pool.max is None:
+            yield from missing([f"{edge.service.name}.facts.pool.max"])
         problem = self._problem(pool, slots, attempt)
         if problem is None:
             return
@@ -99,19 +104,20 @@ class PoolSmallerThanBulkhead(Rule):
             f"facts.pool.{key}",
             f"{text} (calls to {policy.id})",
             help=help,
-            also=context.place_of(edge).locate("bulkhead")[1] if slots else (),
+            also=context.place_of(edge).locate("bulkhead")[1],
         )
 
     def _problem(
-        self, pool: PoolFacts, slots: int | None, attempt: float | None
+        self, pool: PoolFacts, slots: int, attempt: float | None
     ) -> tuple[str, str, str] | None:
-        if pool.max is not None and slots is not None and pool.max < slots:
+        if pool.max is not None and pool.max < slots:
             text = (
                 f"pool of {pool.max} connections < bulkhead of {slots} slots: "
-                f"{slots - pool.max} calls that have a slot wait for a connection"
+                f"up to {show.count(slots - pool.max, 'call')} with a slot must wait for "
+                "a connection"
             )
             return "max", text, f"set max: {slots}, or max_concurrent: {pool.max}"
-        if attempt is None or slots is None:
+        if attempt is None:
             return None
         bounded = f"set acquire_timeout: {show.floor_duration(0.1 * attempt)}"
         if pool.acquire_timeout is None:

@@ -98,14 +98,18 @@ class CpuScalingHidesWaiting(Rule):
             return
         nodes = [service.name, *(op.id for op in service.operations.values())]
         worst: tuple[Hanging, Edge] | None = None
+        lacking: list[str] = []
         for node in nodes:
             for edge in context.graph.outgoing.get(node, ()):
                 bound = _bound(edge, context)
+                if bound is None and _patience(edge) is not None:
+                    lacking += context.traffic.of_edge(edge).missing
                 if bound is not None and (
                     worst is None or bound.calls > worst[0].calls
                 ):
                     worst = (bound, edge)
         if worst is None or not reaches(worst[0].calls, self.share * workers):
+            yield from missing(lacking)
             return
         bound, edge = worst
         yield self.finding(
@@ -119,13 +123,15 @@ class CpuScalingHidesWaiting(Rule):
 
 def _bound(edge: Edge, context: Context) -> Hanging | None:
     """Calls of one process that wait if the callee hangs, where it is known."""
+    rate, attempt = context.traffic.of_edge(edge).per_client, _patience(edge)
+    if edge.policy is None or rate is None or attempt is None:
+        return None
+    return hanging(edge.policy, rate, attempt)
+
+
+def _patience(edge: Edge) -> float | None:
+    """How long a worker waits for the callee, where a timeout says so."""
     policy = edge.policy
-    if policy is None or policy.attempt_timeout is None or edge.detached:
+    if policy is None or edge.detached or policy.transport == "local":
         return None
-    rate, attempt = (
-        context.traffic.of_edge(edge).per_client,
-        policy.attempt_timeout.total,
-    )
-    if rate is None or attempt is None:
-        return None
-    return hanging(policy, rate, attempt)
+    return None if policy.attempt_timeout is None else policy.attempt_timeout.total

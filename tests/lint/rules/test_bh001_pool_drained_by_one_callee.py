@@ -38,6 +38,7 @@ operations:
 """
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("attempt", "severity"),
     [
@@ -87,10 +88,35 @@ def test_calls_that_bind_nobody() -> None:
     assert lint_yaml(policy(transport="local"), "BH001") == []
 
 
-def test_missing_workers_are_named() -> None:
-    """Without workers the share is unknown."""
-    result = run_yaml(policy(workers="domain: a"), "BH001")
-    assert [s.fact for s in result.coverage.skipped] == ["shop.facts.workers"]
+@pytest.mark.boundary
+@pytest.mark.parametrize(("attempt", "count"), [("599ms", 0), ("600ms", 1)])
+def test_share_can_be_set(attempt: str, count: int) -> None:
+    """50/s x 0.6 s = 30 are 30 % of 100 workers."""
+    share = {"BH001": {"share": "30%"}}
+    assert len(lint_yaml(policy(attempt), "BH001", thresholds=share)) == count
+
+
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("stated", "lacking"),
+    [
+        ("workers: 100", "shop.facts.workers"),
+        ("instances: 2, ", "shop.facts.instances"),
+        ("    facts: {rate: 100/s}\n", "shop.operations.page.facts.rate"),
+    ],
+)
+def test_missing_facts_are_named(stated: str, lacking: str) -> None:
+    """Without workers, processes or traffic the share is unknown."""
+    result = run_yaml(policy().replace(stated, "", 1), "BH001")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [lacking]
+
+
+def test_a_missing_timeout_is_not_judged_here() -> None:
+    """How long a call without attempt_timeout hangs is unknown; TB001 asks for one."""
+    text = policy().replace("attempt_timeout: 3s", "description: no limit")
+    result = run_yaml(text, "BH001")
+    assert (result.diagnostics, result.coverage.skipped) == ((), ())
 
 
 def test_an_override_is_the_policy_of_its_call() -> None:

@@ -19,6 +19,7 @@ def policy(
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("slots", "severity"),
     [
@@ -62,13 +63,35 @@ def test_nothing_to_size(more: str) -> None:
     assert lint_yaml(policy(1, more=more), "BH002") == []
 
 
-def test_missing_facts_are_named() -> None:
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("blocking", "slots", "count"), [(0.5, 1, 0), (0.499, 1, 1), (0.2, 2, 0)]
+)
+def test_blocking_can_be_set(blocking: float, slots: int, count: int) -> None:
+    """One call in flight: B(1, 1) = 1/2 and B(2, 1) = (1/2) / (2 + 1/2) = 1/5."""
+    facts = "{rate: 10/s, callers: 1, latency: {mean: 100ms}}"
+    settings = {"BH002": {"blocking": blocking}}
+    found = lint_yaml(policy(slots, facts), "BH002", thresholds=settings)
+    assert [d.severity for d in found] == [Severity.WARNING] * count
+    assert [d.help for d in found] == ["set max_concurrent: 2"] * count
+
+
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("facts", "lacking"),
+    [
+        ("{latency: {p99: 1s}}", ["callers", "latency.mean", "rate"]),
+        ("{rate: 200/s, callers: 1}", ["latency.mean"]),
+        ("{rate: 200/s, latency: {mean: 1s}}", ["callers"]),
+        ("{callers: 1, latency: {mean: 1s}}", ["rate"]),
+    ],
+)
+def test_missing_facts_are_named(facts: str, lacking: list[str]) -> None:
     """The mean, the rate and the callers are needed."""
-    result = run_yaml(policy(5, "{latency: {p99: 1s}}"), "BH002")
-    assert [s.fact.partition("facts.")[2] for s in result.coverage.skipped] == [
-        "callers",
-        "latency.mean",
-        "rate",
+    result = run_yaml(policy(5, facts), "BH002")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [
+        f"payment_api.operations.charge.facts.{fact}" for fact in lacking
     ]
 
 

@@ -21,6 +21,7 @@ def policy(sizes: list[int], workers: str = "workers: 100", more: str = "") -> s
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
@@ -48,13 +49,19 @@ def test_slots_against_workers(sizes: list[int], message: str | None) -> None:
         assert found[0].policy_path == "shop.facts.workers"
 
 
+@pytest.mark.boundary
 def test_settings() -> None:
-    """A reserve asks for free workers, overcommit allows more slots."""
+    """91 slots and 9 in reserve fill 100 workers; 150 slots are 1.5 for each of them."""
     text = policy([50, 41])
     assert lint_yaml(text, "BH003", thresholds={"BH003": {"reserve": 9}}) == []
     assert len(lint_yaml(text, "BH003", thresholds={"BH003": {"reserve": 10}})) == 1
     large = policy([75, 75])
     assert lint_yaml(large, "BH003", thresholds={"BH003": {"overcommit": 1.5}}) == []
+    larger = policy([75, 76])
+    (found,) = lint_yaml(larger, "BH003", thresholds={"BH003": {"overcommit": 1.5}})
+    assert found.message.startswith(
+        "2 bulkheads have 151 slots together, more than 150"
+    )
 
 
 def test_shared_and_idle_bulkheads() -> None:
@@ -63,12 +70,43 @@ def test_shared_and_idle_bulkheads() -> None:
     assert lint_yaml(policy([200], more=", mode: observe"), "BH003") == []
 
 
+@pytest.mark.missing_facts
 def test_missing_workers_are_named() -> None:
-    """Without workers the rule is silent."""
-    result = run_yaml(policy([50], "domain: a"), "BH003")
-    assert [s.fact for s in result.coverage.skipped] == ["shop.facts.workers"]
+    """Without workers of either side the rule is silent."""
+    result = run_yaml(policy([500], "domain: a"), "BH003")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [
+        "price_api.facts.instances",
+        "price_api.facts.workers",
+        "shop.facts.workers",
+    ]
 
 
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("callers", "service", "lacking"),
+    [
+        ("callers: 11", "workers: 50", ["facts.instances"]),
+        ("callers: 11", "instances: 4", ["facts.workers"]),
+        ("rate: 1/s", "workers: 50, instances: 4", ["operations.charge.facts.callers"]),
+    ],
+)
+def test_missing_facts_of_the_fleet_are_named(
+    callers: str, service: str, lacking: list[str]
+) -> None:
+    """Processes of both sides and the callee's workers are needed."""
+    text = operation_yaml(
+        f"transport: http\nfacts: {{{callers}}}\nbulkhead: {{max_concurrent: 20}}",
+        f"facts: {{{service}}}",
+    )
+    result = run_yaml(text, "BH003")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [
+        f"payment_api.{fact}" for fact in lacking
+    ]
+
+
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("callers", "inbound", "count"),
     [

@@ -31,6 +31,7 @@ operations:
 """
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("attempt", "metric", "count"),
     [
@@ -56,7 +57,41 @@ def test_message_and_place() -> None:
     assert found.policy_path == "shop.facts.autoscale.metric"
 
 
-def test_missing_workers_are_named() -> None:
-    """Without workers the share is unknown."""
-    result = run_yaml(policy(workers=""), "BH005")
-    assert [s.fact for s in result.coverage.skipped] == ["shop.facts.workers"]
+@pytest.mark.boundary
+@pytest.mark.parametrize(("attempt", "count"), [("1s", 1), ("999ms", 0)])
+def test_share_can_be_set(attempt: str, count: int) -> None:
+    """50/s x 1 s = 50 are half of 100 workers."""
+    settings = {"BH005": {"share": "50%"}}
+    assert len(lint_yaml(policy(attempt), "BH005", thresholds=settings)) == count
+
+
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("stated", "lacking"),
+    [
+        ("workers: 100, ", "shop.facts.workers"),
+        ("instances: 1, ", "shop.facts.instances"),
+        ("    facts: {rate: 50/s}\n", "shop.operations.page.facts.rate"),
+    ],
+)
+def test_missing_facts_are_named(stated: str, lacking: str) -> None:
+    """Without workers, processes or traffic the share is unknown."""
+    result = run_yaml(policy().replace(stated, "", 1), "BH005")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [lacking]
+
+
+@pytest.mark.missing_facts
+def test_without_a_scaler_nothing_is_lacking() -> None:
+    """A service that does not state what it scales on is taken as not scaled."""
+    text = policy().replace("autoscale: {metric: cpu, target: 0.6}", "domain: a")
+    result = run_yaml(text, "BH005")
+    assert (result.diagnostics, result.coverage.skipped) == ((), ())
+
+
+def test_work_in_the_process_uses_its_cpu() -> None:
+    """A local operation does not wait for anybody, and a detached call holds no worker."""
+    local = policy().replace("{transport: http,", "{transport: local,")
+    assert lint_yaml(local, "BH005") == []
+    detached = policy().replace("get_price}]", "get_price, mode: detached}]")
+    assert lint_yaml(detached, "BH005") == []

@@ -33,11 +33,6 @@ NO_MISSING_FACTS: dict[str, str] = {}
 """Rules that list facts but never lack one, by code, with the reason."""
 
 NOT_YET = {
-    "BH001",
-    "BH002",
-    "BH003",
-    "BH004",
-    "BH005",
     "CB001",
     "CB002",
     "CB003",
