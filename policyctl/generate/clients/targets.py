@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -25,7 +24,6 @@ from policyctl.model.code.library import Library
 from policyctl.model.sources import Found, find_source
 from policyctl.resolve.policy import Operation, Service
 
-_PYTHON = ".".join(map(str, sys.version_info[:2]))
 CONSTRUCTOR = "unguarded"
 """The attribute of a generated client that holds the real one."""
 
@@ -159,8 +157,8 @@ def _unreadable(
         message = f"{top} is not installed here, so {reference} cannot be read"
         hint = "install it beside policyctl, or remove target"
     elif library.module(module) is None and find_file(module, library.places):
-        message = f"{module} is no Python that this Python {_PYTHON} can read"
-        hint = "run policyctl with the Python that the library is for"
+        message = f"{module} is no Python of a version up to 3.13"
+        hint = "correct its syntax, or install a stub package for it"
     elif library.module(module) is None:
         message = f"{module} has no source or stub that can be read"
         hint = "install a stub package for it, or remove target"

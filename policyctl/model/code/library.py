@@ -11,9 +11,24 @@ from typing import Literal
 
 from policyctl.model.code.conditions import Conditions
 from policyctl.model.code.files import CodeFile, find_file, has_package
+from policyctl.model.code.newer import parse
 from policyctl.model.code.scope import Binding, Scope, read_body
 
 _DEPTH = 30
+_ONCE_STANDARD = (
+    "aifc asynchat asyncore audioop cgi cgitb chunk crypt distutils imghdr imp lib2to3 "
+    "mailcap msilib nis nntplib ossaudiodev pipes smtpd sndhdr spwd sunau telnetlib uu "
+    "xdrlib"
+)
+_STANDARD = frozenset(
+    (
+        *sys.stdlib_module_names,
+        *_ONCE_STANDARD.split(),
+        "typing_extensions",
+        "_typeshed",
+    )
+)
+"""Those of each Python from 3.11 to 3.13, so that all of them print the same."""
 Kind = Literal["module", "class", "function", "value", "parameter", "opaque"]
 
 
@@ -186,7 +201,7 @@ class Library:
         if file is None:
             return None
         try:
-            tree = ast.parse(file.path.read_bytes(), type_comments=False)
+            tree = parse(file.path.read_bytes())
         except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
             return None
         package = name if file.package else name.rpartition(".")[0]
@@ -211,8 +226,7 @@ class SharedLibraries:
 
 def is_standard(module: str) -> bool:
     """Whether a module belongs to Python itself or has its types in every checker."""
-    top = module.partition(".")[0]
-    return top in sys.stdlib_module_names or top in ("typing_extensions", "_typeshed")
+    return module.partition(".")[0] in _STANDARD
 
 
 def _defined(home: Module, name: str, binding: Binding) -> Symbol:

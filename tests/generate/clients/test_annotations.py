@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -307,7 +306,6 @@ def test_overloads_for_a_kind_of_self(
     assert list(stub(annotations, function, chosen, method, "")) == [expected]
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="brackets are new in 3.12")
 def test_type_parameters_in_brackets(tmp_path: Path) -> None:
     """Those of a function are declared under a private name, with their bounds."""
     library, target = read(tmp_path, "def f[K: O, *Ts](self, k: K, *a: *Ts) -> K: ...")

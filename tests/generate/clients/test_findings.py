@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from policyctl.resolve.policy import Project
 LoadProject = Callable[[Mapping[str, str]], Project]
 Generate = Callable[..., Built]
 
-PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 HEAD = "version: 1\nservice: pay\n"
 
 
@@ -38,10 +36,10 @@ HEAD = "version: 1\nservice: pay\n"
             (3, 26),
         ),
         (
-            "target: newer_sdk:Client\noperations: {a: {}}\n",
+            "target: broken_sdk:Client\noperations: {a: {}}\n",
             "GN009",
-            f"newer_sdk is no Python that this Python {PYTHON} can read",
-            "run policyctl with the Python that the library is for",
+            "broken_sdk is no Python of a version up to 3.13",
+            "correct its syntax, or install a stub package for it",
             (3, 9),
         ),
         (
@@ -141,7 +139,7 @@ def test_what_cannot_be_generated(
         "    made = partial(parse)\n"
         "class client:\n    def parse(self): ...\n"
     )
-    (tmp_path / "newer_sdk.py").write_text("class Client<T>:\n    def a(self): ...\n")
+    (tmp_path / "broken_sdk.py").write_text("class Client<T>:\n    def a(self): ...\n")
     (tmp_path / "dynamic_sdk.py").write_text(
         "class Client:\n    def __getattr__(self, name): ...\n"
     )
