@@ -50,11 +50,16 @@ class CallGraph:
     outgoing: dict[str, list[Edge]] = field(default_factory=dict[str, list[Edge]])
     incoming: dict[str, list[Edge]] = field(default_factory=dict[str, list[Edge]])
     _components: list[list[str]] | None = None
+    _callers: dict[str, list[Edge]] = field(default_factory=dict[str, list[Edge]])
 
     def callers(self, operation: str) -> list[Edge]:
         """The declared calls to an operation, in the order of the files."""
-        edges = self.incoming.get(operation, [])
-        return [edge for edge in edges if edge.call is not None]
+        found = self._callers.get(operation)
+        if found is None:
+            edges = self.incoming.get(operation, ())
+            found = [edge for edge in edges if edge.call is not None]
+            self._callers[operation] = found
+        return found
 
     def edges(self) -> Iterator[Edge]:
         """Every declared call, in the order of the files."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ TAB_WIDTH = 4
 MAX_WIDTH = 100
 _CONTEXT = 30
 _CUT = "…"
-_MAX_CHARACTERS = 20_000
+_MAX_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def _line_rows(text: str, line: int, marks: Sequence[Mark]) -> list[Row]:
 def _one_window(text: str, line: int, marks: Sequence[Mark]) -> list[Row]:
     first = marks[0].span.column - 1
     text, shift = _window(text, first)
-    cells, positions = _cells(text)
+    cells, positions = _plain_cells(text) or _cells(text)
     start, end = _crop(positions, positions[min(max(first - shift, 0), len(text))])
     shown, offset = _cut(cells, positions, start, end)
     limit = _width(shown)
@@ -96,7 +97,14 @@ def _window(text: str, first: int) -> tuple[str, int]:
     return text[start : start + _MAX_CHARACTERS], start
 
 
-def _cells(text: str) -> tuple[list[str], list[int]]:
+def _plain_cells(text: str) -> tuple[Sequence[str], Sequence[int]] | None:
+    """The cells of a text of which each character is shown as it is, in one cell."""
+    if text.isascii() and text.isprintable():
+        return text, range(len(text) + 1)
+    return None
+
+
+def _cells(text: str) -> tuple[Sequence[str], Sequence[int]]:
     """What is shown for each character, and the cell that each begins at."""
     cells: list[str] = []
     positions = [0]
@@ -126,7 +134,7 @@ def _width(text: str) -> int:
     return sum(map(_cell_width, text))
 
 
-def _crop(positions: list[int], focus: int) -> tuple[int, int]:
+def _crop(positions: Sequence[int], focus: int) -> tuple[int, int]:
     """The range of cells to show, so that ``focus`` is among them."""
     total = positions[-1]
     if total <= MAX_WIDTH:
@@ -136,21 +144,18 @@ def _crop(positions: list[int], focus: int) -> tuple[int, int]:
 
 
 def _cut(
-    cells: list[str], positions: list[int], start: int, end: int
+    cells: Sequence[str], positions: Sequence[int], start: int, end: int
 ) -> tuple[str, int]:
     """The text of a range of cells with cut marks, and the cell that it begins at."""
-    inside = [
-        index
-        for index in range(len(cells))
-        if positions[index] >= start and positions[index + 1] <= end
-    ]
-    if not inside:
+    first = bisect_left(positions, start)
+    last = bisect_right(positions, end) - 1
+    if last <= first:
         return "", start
-    shown = "".join(cells[index] for index in inside)
-    offset = positions[inside[0]]
-    if inside[0] > 0:
+    shown = "".join(cells[first:last])
+    offset = positions[first]
+    if first > 0:
         shown, offset = _CUT + shown, offset - 1
-    if inside[-1] < len(cells) - 1:
+    if last < len(cells):
         shown += _CUT
     return shown, offset
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,3 +69,19 @@ def test_a_line_that_is_gone() -> None:
         ("source", ""),
         ("secondary", "- there"),
     ]
+
+
+@pytest.mark.parametrize("end", ["", "  # fällt aus"])
+def test_a_long_line_is_cropped_around_its_mark(end: str) -> None:
+    """What is shown of a long line does not depend on what else the line holds."""
+    text = (
+        "calls: [" + ", ".join(f"{{to: s{n:04}.op}}" for n in range(2000)) + "]" + end
+    )
+    held = source(text)
+    start = text.index("s1500.op")
+    rows = excerpt(held, [Mark(held.span(start, start + 8), "here", True)])
+    assert len(rows) == 2
+    at = rows[0].text.index("s1500.op")
+    assert rows[0].text[1:-1] == text[start - at + 1 : start - at + MAX_WIDTH + 1]
+    assert (rows[0].text[0], rows[0].text[-1]) == ("…", "…")
+    assert rows[1].text == " " * at + "^" * 8 + " here"
