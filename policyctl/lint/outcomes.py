@@ -49,7 +49,8 @@ def covered(
 ) -> tuple[str, ...]:
     """Which of the ``wanted`` statuses a status list matches and ``never`` does not.
 
-    SQLSTATE entries of a permanent class are given as they are written.
+    SQLSTATE entries of a permanent class are given as they are written, unless ``never``
+    takes all that they match.
     """
     takes = [parse_status(status) for status in listed]
     leaves = [parse_status(status) for status in never]
@@ -62,7 +63,9 @@ def covered(
     found += [
         text
         for text, match in zip(listed, takes, strict=True)
-        if match.kind == "sql" and match.text.startswith(PERMANENT_SQL)
+        if match.kind == "sql"
+        and match.text.startswith(PERMANENT_SQL)
+        and not any(_takes_all(other, match) for other in leaves)
     ]
     return tuple(found)
 
@@ -99,9 +102,7 @@ def retries_timeouts(retry: Retry) -> bool:
     return listed or retry.retry_if is not None
 
 
-def repeats_possible_successes(
-    retry: Retry, transport: str | None = None
-) -> list[str]:
+def repeats_possible_successes(retry: Retry, transport: str | None = None) -> list[str]:
     """Entries of ``retry`` after which the callee may have done the work.
 
     A refused request (429, 425, RESOURCE_EXHAUSTED) was not processed, and what an SQL
@@ -111,7 +112,7 @@ def repeats_possible_successes(
     found = [
         name
         for name in retry.retry_on
-        if plain(name) not in NOT_SENT and not _is_never(name, retry.never_retry_on)
+        if plain(name) not in NOT_SENT and not is_never(name, retry.never_retry_on)
     ]
     never = [parse_status(status) for status in retry.never_retry_on_status]
     found += [
@@ -127,7 +128,7 @@ def repeats_possible_successes(
     return found
 
 
-def _is_never(name: str, never: tuple[str, ...]) -> bool:
+def is_never(name: str, never: tuple[str, ...]) -> bool:
     """Whether an entry, or a builtin class that it is derived from, is never retried."""
     known = builtin(name)
     above = tuple(found for item in never if (found := builtin(item)) is not None)
@@ -144,10 +145,12 @@ def _may_be_processed(status: StatusMatch, never: list[StatusMatch]) -> bool:
         )
     if status.text in _REFUSED_GRPC:
         return False
-    return not any(
-        match.matches(status.text) and (match.prefix or not status.prefix)
-        for match in never
-    )
+    return not any(_takes_all(match, status) for match in never)
+
+
+def _takes_all(match: StatusMatch, status: StatusMatch) -> bool:
+    """Whether a name or SQLSTATE entry covers all that another one matches."""
+    return match.matches(status.text) and (match.prefix or not status.prefix)
 
 
 def has_jitter(backoff: Backoff) -> bool:

@@ -104,6 +104,7 @@ def test_statuses() -> None:
     assert covered((404, 503), ("400-599",), ("404",)) == ("503",)
     assert covered(("NOT_FOUND",), ("NOT_FOUND", "UNAVAILABLE")) == ("NOT_FOUND",)
     assert covered((), ("23505", "40001", "42*")) == ("23505", "42*")
+    assert covered((), ("23505", "42*"), ("23*", "42601")) == ("42*",)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from policyctl.diagnostics import Severity
+from policyctl.checks.limits import LIMITS
+from policyctl.diagnostics import Fix, Severity
 from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
@@ -21,6 +22,7 @@ class KeyExpiresTooEarly(Rule):
         `idempotency.ttl` is below twice the horizon: the longest time of one call, or,
         for an operation that a queue hands items to, the time until the last delivery of
         an item (`max_deliveries` leases and the waits between them, `max_age` at most).
+        What nothing bounds is left out: TB001 and QU006 speak of that.
 
     Why:
         A duplicate that comes after its key was forgotten is new work. Payment services
@@ -73,17 +75,19 @@ class KeyExpiresTooEarly(Rule):
         keys = policy.idempotency
         if keys is None:
             return
-        horizon, reason = worst_case(policy), "one call lasts up to"
+        horizon, reason = 0.0, "one call lasts up to"
+        if not math.isinf(longest := worst_case(policy)):
+            horizon = longest
         for queue_site in context.queues:
             queue = queue_site.queue
             workers = [worker for worker in (queue.consume, queue.upload) if worker]
             if not any(worker.operation == policy.id for worker in workers):
                 continue
             redelivered = redelivery_horizon(queue)
-            if redelivered > horizon:
+            if horizon < redelivered < math.inf:
                 horizon = redelivered
                 reason = f"the last delivery of {queue_site.place.title} ends after"
-        if math.isinf(horizon) or not over(self.safety * horizon, keys.ttl):
+        if not over(self.safety * horizon, keys.ttl):
             return
         needed = max(86400.0, self.safety * horizon)
         yield self.finding(
@@ -91,8 +95,23 @@ class KeyExpiresTooEarly(Rule):
             "idempotency.ttl",
             f"ttl {show.duration(keys.ttl)} < {show.number(self.safety)} x "
             f"{show.duration(horizon)}: {reason} {show.duration(horizon)}",
-            help=f"set ttl: {show.ceil_duration(needed)}",
-            fix=mend.set_value(
-                site.place, "idempotency.ttl", show.ceil_duration(needed), safe=True
-            ),
+            help=_help(needed),
+            fix=_fix(site, needed),
         )
+
+
+_LONGEST = LIMITS["idempotency.ttl"].maximum
+
+
+def _help(needed: float) -> str:
+    if needed > _LONGEST:
+        most = show.duration(_LONGEST)
+        return f"no key lives longer than {most}: lower max_deliveries or max_age"
+    return f"set ttl: {show.ceil_duration(needed)}"
+
+
+def _fix(site: Site, needed: float) -> Fix | None:
+    if needed > _LONGEST:
+        return None
+    text = show.ceil_duration(needed)
+    return mend.set_value(site.place, "idempotency.ttl", text, safe=True)

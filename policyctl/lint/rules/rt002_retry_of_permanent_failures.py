@@ -113,11 +113,10 @@ def _everything(retry: Retry) -> list[str]:
 
 
 def _permanent(retry: Retry) -> list[str]:
-    never = {outcomes.builtin(name) for name in retry.never_retry_on}
     found: list[str] = []
     for name in retry.retry_on:
         known = outcomes.builtin(name)
-        if known in never:
+        if outcomes.is_never(name, retry.never_retry_on):
             continue
         if known and issubclass(known, _PERMANENT):
             found.append(outcomes.plain(name))

@@ -67,8 +67,10 @@ def test_the_second_attempt_is_the_first_repeat(attempts: int, count: int) -> No
     )
     found = lint_yaml(text, "ID001")
     assert [d.message for d in found] == [
-        "payment_api.charge is not idempotent, and is tried up to 2 times after timeout, "
-        "when the first may have succeeded"
+        (
+            "payment_api.charge is not idempotent, and is tried up to 2 times after timeout, "
+            "when the first may have succeeded"
+        )
     ] * count
 
 
@@ -97,8 +99,10 @@ def test_transactions_that_the_server_rolled_back(
         []
         if entries is None
         else [
-            "payment_api.charge is not idempotent, and is tried up to 3 times after "
-            f"{entries}, when the first may have succeeded"
+            (
+                "payment_api.charge is not idempotent, and is tried up to 3 times after "
+                f"{entries}, when the first may have succeeded"
+            )
         ]
     )
 

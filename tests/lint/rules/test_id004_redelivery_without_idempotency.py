@@ -46,7 +46,22 @@ def test_message() -> None:
     assert "delivers an item without limit" in lint_yaml(unlimited, "ID004")[0].message
 
 
-def test_a_single_delivery_is_not_repeated() -> None:
-    """With one delivery at most, nothing comes twice."""
-    text = policy("idempotent: false", queue="    max_deliveries: 1\n")
+@pytest.mark.boundary
+@pytest.mark.parametrize(("deliveries", "count"), [(1, 0), (2, 1)])
+def test_the_second_delivery_is_the_first_repeat(deliveries: int, count: int) -> None:
+    """With one delivery at most, nothing comes twice; with two it may."""
+    text = policy("idempotent: false", queue=f"    max_deliveries: {deliveries}\n")
+    assert [d.message for d in lint_yaml(text, "ID004")] == [
+        (
+            "queue worker.jobs delivers an item up to 2 times, and worker.handle is not "
+            "idempotent"
+        )
+    ] * count
+
+
+def test_a_queue_without_a_worker_repeats_nothing() -> None:
+    """What takes items out of the queue is not known, so nothing is said of it."""
+    text = policy("idempotent: false").replace(
+        "    consume: {operation: worker.handle}\n", ""
+    )
     assert lint_yaml(text, "ID004") == []

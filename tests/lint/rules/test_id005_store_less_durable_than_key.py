@@ -34,6 +34,24 @@ def test_stores(keys: str, holder: str | None) -> None:
         assert found[0].message.startswith(f"store {holder}, and 8 processes call")
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(("ttl", "count"), [("1m", 0), ("60001ms", 1)])
+def test_short_promises(ttl: str, count: int) -> None:
+    """Keys of exactly a minute may be local, those of a millisecond more may not."""
+    assert len(lint_yaml(policy(f"ttl: {ttl}"), "ID005")) == count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("ttl", "count"), [("1h", 0), ("3600001ms", 1)])
+def test_threshold_can_be_set(ttl: str, count: int) -> None:
+    """A project may allow local keys of an hour."""
+    found = lint_yaml(
+        policy(f"ttl: {ttl}"), "ID005", thresholds={"ID005": {"shortest": "1h"}}
+    )
+    assert len(found) == count
+
+
+@pytest.mark.boundary
 @pytest.mark.parametrize(("callers", "count"), [(1, 0), (2, 1)])
 def test_one_process_keeps_its_own_keys(callers: int, count: int) -> None:
     """A single client process sees all of its keys."""
@@ -41,11 +59,34 @@ def test_one_process_keeps_its_own_keys(callers: int, count: int) -> None:
     assert len(lint_yaml(text, "ID005")) == count
 
 
+@pytest.mark.missing_facts
 def test_missing_callers_are_named() -> None:
     """Without the number of processes the rule is silent."""
     result = run_yaml(policy("ttl: 24h", ""), "ID005")
     assert result.diagnostics == ()
-    assert [s.fact.rpartition(".")[2] for s in result.coverage.skipped] == ["callers"]
+    assert [s.fact for s in result.coverage.skipped] == [
+        "payment_api.operations.charge.facts.callers"
+    ]
+
+
+@pytest.mark.missing_facts
+def test_missing_instances_of_a_caller_with_its_own_keys() -> None:
+    """The keys of an override live in the caller's processes, which must be counted."""
+    shop = (
+        "---\nversion: 1\nservice: shop\nowner: s\ncalls:\n"
+        "  - to: payment_api.charge\n"
+        "    override: {idempotency: {key: [order_id], ttl: 24h}}\n"
+    )
+    text = operation_yaml("transport: http") + shop
+    result = run_yaml(text, "ID005")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == ["shop.facts.instances"]
+    counted = text.replace("owner: s\n", "owner: s\nfacts: {instances: 2}\n")
+    (found,) = lint_yaml(counted, "ID005")
+    assert found.message == (
+        "store memory is seen by one process, and 2 processes call payment_api.charge: "
+        "for a ttl of 1d duplicates in other processes go unnoticed"
+    )
 
 
 def test_store_of_a_preset_is_shown_there() -> None:
