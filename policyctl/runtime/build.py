@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from policyctl.runtime.chance import Chance
     from policyctl.runtime.hedge import Hedges
     from policyctl.runtime.idempotency import Guard
+    from policyctl.runtime.outgoing import Sending
     from policyctl.runtime.policy import Policy
     from policyctl.runtime.scopes import Keyed
     from policyctl.runtime.strategies import Strategies
@@ -95,11 +96,26 @@ def _set_limits(
         total = budget.total
         policy.inherits_budget = budget.inherit
         policy.minimum = budget.minimum
+    policy.sending = _sending(policy, attempt_timeout, budget)
     policy.attempt_limit = limit
     policy.budget_total = total
     shortest = INFINITY if limit is None else limit
     policy.wheel_is_budget = total is not None and total < shortest
     policy.wheel_limit = shortest if total is None else min(shortest, total)
+
+
+def _sending(
+    policy: Policy,
+    attempt_timeout: _settings.AttemptTimeout | None,
+    budget: _settings.Budget | None,
+) -> Sending | None:
+    if (attempt_timeout is None or attempt_timeout.connect is None) and (
+        budget is None or budget.header is None
+    ):
+        return None
+    from policyctl.runtime.outgoing import Sending
+
+    return Sending(policy.name, attempt_timeout, budget)
 
 
 def _set_waiters(

@@ -106,8 +106,6 @@ class Inbound:
     ) -> None:
         if bulkhead is not None and bulkhead.scope != "operation":
             raise _unserved(service, "bulkhead.scope")
-        if rate_limit is not None and rate_limit.store != "memory":
-            raise _unserved(service, "rate_limit.store")
         self.service = service
         declared: dict[str, Any] = {
             "bulkhead": bulkhead,
@@ -116,7 +114,7 @@ class Inbound:
         }
         self.settings, self.overrides = apply_overrides(service, "inbound", declared)
         rate_limit = self.settings["rate_limit"]
-        self._bucket = None if rate_limit is None else TokenBucket(rate_limit)
+        self._bucket = None if rate_limit is None else _bucket(service, rate_limit)
         self._gate = Gate()
         bulkhead = self.settings["bulkhead"]
         self._waiters = None if bulkhead is None else Waiters(self._gate, bulkhead)
@@ -167,11 +165,17 @@ class Inbound:
 
     def enter(self) -> Refusal | None:
         """Take a token and a slot, waiting in this thread; None if there are both."""
-        wait = self._take_token()
+        bucket = self._bucket
+        found = None if bucket is None else bucket.take(self._token_wait(bucket))
+        wait = self._token(found)
         if isinstance(wait, Refusal):
             return wait
-        if wait:
-            CLOCK.sleep(wait)
+        if wait and bucket is not None:
+            try:
+                CLOCK.sleep(wait)
+            except BaseException:
+                bucket.give_back()
+                raise
         until = self._enter_at_once()
         if isinstance(until, float) and self._waiters is not None:
             waiter = ThreadWaiter(None, -1)
@@ -180,14 +184,17 @@ class Inbound:
 
     async def enter_async(self) -> Refusal | None:
         """Take a token and a slot, waiting in this task; None if there are both."""
-        wait = self._take_token()
+        bucket, found = self._bucket, None
+        if bucket is not None:
+            found = await bucket.take_async(self._token_wait(bucket))
+        wait = self._token(found)
         if isinstance(wait, Refusal):
             return wait
-        if wait and self._bucket is not None:
+        if wait and bucket is not None:
             try:
                 await CLOCK.async_sleep(wait)
             except BaseException:
-                self._bucket.give_back()
+                bucket.give_back()
                 raise
         until = self._enter_at_once()
         if isinstance(until, float) and self._waiters is not None:
@@ -202,13 +209,13 @@ class Inbound:
         if self._waiters is not None:
             self._waiters.release()
 
-    def _take_token(self) -> Refusal | float:
+    def _token_wait(self, bucket: TokenBucket) -> float:
+        """How long this request may wait for a token."""
+        return min(bucket.settings.max_wait, DEADLINE.get() - CLOCK.now())
+
+    def _token(self, found: tuple[bool, float] | None) -> Refusal | float:
         """Seconds to wait for the token that was taken, or a refusal."""
-        bucket = self._bucket
-        if bucket is None:
-            return 0.0
-        left = DEADLINE.get() - CLOCK.now()
-        taken, wait = bucket.take(min(bucket.settings.max_wait, left))
+        taken, wait = found or (True, 0.0)
         if taken:
             return wait
         self._refused["rate_limited"] += 1
@@ -262,6 +269,15 @@ class Inbound:
             self._waiters.after_fork()
         if self._bucket is not None:
             self._bucket.after_fork()
+
+
+def _bucket(service: str, settings: _settings.RateLimit) -> TokenBucket:
+    if settings.store == "memory":
+        return TokenBucket(settings)
+    from policyctl.runtime.shared.rate_limit import SharedBucket
+
+    # No operation has this name: it is one of those that a module keeps for itself.
+    return SharedBucket(settings, f"{service}.inbound" if service else "")
 
 
 def _unserved(service: str, path: str) -> PolicyConfigError:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from policyctl.runtime.gate import Gate
     from policyctl.runtime.hedge import Hedges
     from policyctl.runtime.idempotency import Guard
+    from policyctl.runtime.outgoing import Sending
     from policyctl.runtime.rate_limit import TokenBucket
     from policyctl.runtime.retry_budget import TokenBudget
     from policyctl.runtime.scopes import Keyed
@@ -104,6 +105,7 @@ class Policy:
         "minimum",
         "operation",
         "scopes",
+        "sending",
         "service",
         "settings",
         "strategies",
@@ -126,6 +128,7 @@ class Policy:
     strategies: Strategies | None
     hedges: Hedges | None
     guard: Guard | None
+    sending: Sending | None
     answers: Fallback | None
     classifier: Classifier
     meter: Meter | None
@@ -375,6 +378,7 @@ class Policy:
         """Whether no call can take the fast path."""
         return (
             self.argument is not None
+            or self.sending is not None
             or self.guard is not None
             or self.bucket is not None
             or self.hedges is not None

@@ -139,11 +139,15 @@ async def attempt_call(call: Call) -> Attempt:
     if not await _enter(attempt):
         return attempt
     args, kwargs = call.arguments(attempt)
-    limit = None
+    fn, sending, limit = call.fn, call.policy.sending, None
+    if sending is not None:
+        from policyctl.runtime.outgoing import sending_coroutine
+
+        fn = sending_coroutine(sending, fn)
     if attempt.limit != inf:
         limit = limit_attempt(attempt.limit, attempt.deadline)
     try:
-        result = await call.fn(*args, **kwargs)
+        result = await fn(*args, **kwargs)
     except BaseException as caught:
         timed_out = limit is not None and limit.end(caught)
         if not attempt.failed(caught, timed_out):

@@ -125,12 +125,17 @@ def attempt_call(call: Call) -> Attempt:
     if not _enter(attempt):
         return attempt
     args, kwargs = call.arguments(attempt)
+    fn, sending = call.fn, call.policy.sending
+    if sending is not None:
+        from policyctl.runtime.outgoing import sending_call
+
+        fn = sending_call(sending, fn)
     if attempt.limit == inf:
-        _call_here(attempt, call.fn, args, kwargs)
+        _call_here(attempt, fn, args, kwargs)
     elif call.policy.in_thread:
-        _call_in_thread(attempt, call.fn, args, kwargs)
+        _call_in_thread(attempt, fn, args, kwargs)
     else:
-        _call_cooperatively(attempt, call.fn, args, kwargs)
+        _call_cooperatively(attempt, fn, args, kwargs)
     return attempt
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from policyctl.runtime.attempt import Attempt
+    from policyctl.runtime.outgoing import Sending
     from policyctl.runtime.policy import Policy
 
 END = object()
@@ -54,10 +55,15 @@ class Stream:
         self._own: float | None = None
         self._spent = 0.0
         self._began = 0.0
+        self._sent: Token[Sending | None] | None = None
 
     def enter_scope(self) -> Token[float] | None:
         """Publish the call's own budget for one step."""
         policy = self.call.policy
+        if policy.sending is not None:
+            from policyctl.runtime.outgoing import publish
+
+            self._sent = publish(policy.sending)
         if policy.budget_total is None:
             return None
         if self._own is None:
@@ -65,6 +71,16 @@ class Stream:
         if policy.inherits_budget and DEADLINE.get() <= self._own:
             return None
         return DEADLINE.set(self._own)
+
+    def leave_scope(self, token: Token[float] | None) -> None:
+        """Take back what ``enter_scope`` published."""
+        sent, self._sent = self._sent, None
+        if sent is not None:
+            from policyctl.runtime.outgoing import take_back
+
+            take_back(sent)
+        if token is not None:
+            restore(token)
 
     def begin_step(self) -> None:
         """Start the watch of the callee's own time."""
@@ -78,6 +94,9 @@ class Stream:
         """The stream is exhausted."""
         self.call.over = True
         attempt = self._close()
+        sending = self.call.policy.sending
+        if sending is not None:
+            sending.ended = True
         if attempt is not None:
             attempt.result = result
             attempt.settle(SUCCESS, CLOCK.now())
@@ -169,8 +188,7 @@ class SyncStream(Stream):
                     CLOCK.sleep(delay)
                 attempt, item = self._first()
         finally:
-            if token is not None:
-                restore(token)
+            self.leave_scope(token)
         if self.call.error is None:
             return item
         return self._fall_back(self.call.error)
@@ -196,8 +214,7 @@ class SyncStream(Stream):
         try:
             return self._advance(sent, thrown)
         finally:
-            if token is not None:
-                restore(token)
+            self.leave_scope(token)
 
     def _advance(self, sent: Any, thrown: BaseException | None) -> Any:
         source = self.source
@@ -256,8 +273,7 @@ class AsyncStream(Stream):
                     await CLOCK.async_sleep(delay)
                 attempt, item = await self._first()
         finally:
-            if token is not None:
-                restore(token)
+            self.leave_scope(token)
         if self.call.error is None:
             return item
         return await self._fall_back(self.call.error)
@@ -283,8 +299,7 @@ class AsyncStream(Stream):
         try:
             return await self._advance(sent, thrown, "idle")
         finally:
-            if token is not None:
-                restore(token)
+            self.leave_scope(token)
 
     async def _advance(
         self, sent: Any, thrown: BaseException | None, phase: str

@@ -64,3 +64,14 @@ def test_memory_names_no_address(load: LoadProject) -> None:
     service = load({"pay.yaml": text}).services["pay"]
     assert service.inbound is not None
     assert "url_env" not in "".join(inbound_arguments("pay", service.inbound))
+
+
+def test_inbound_names_the_address_too(load: LoadProject) -> None:
+    """A rate limit for all servers of the service is printed with its store."""
+    text = POLICY + "inbound: {rate_limit: {rate: 9/s, store: redis}}\n"
+    service = load({"pay.yaml": text}).services["pay"]
+    assert service.inbound is not None
+    assert list(unsupported(service)) == []
+    printed = "".join(inbound_arguments("pay", service.inbound))
+    assert 'store="redis"' in printed
+    assert 'url_env="PAY_REDIS"' in printed

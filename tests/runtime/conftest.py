@@ -77,3 +77,25 @@ def hanging_port() -> Iterator[int]:
     server = RawServer("hang")
     yield server.port
     server.close()
+
+
+@pytest.fixture
+def full_port() -> Iterator[int]:
+    """A port whose connections are never made: nobody accepts, and no more may wait."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        address = listener.getsockname()
+        waiting: list[socket.socket] = []
+        for _ in range(8):
+            waiting.append(socket.socket())
+            waiting[-1].settimeout(0.1)
+            try:
+                waiting[-1].connect(address)
+            except TimeoutError:
+                break
+        else:
+            pytest.skip("this system makes connections that nobody accepts")
+        yield address[1]
+        for connection in waiting:
+            connection.close()

@@ -1,15 +1,19 @@
-"""A trace for aiohttp that sends the remaining budget and the idempotency key on.
+"""For aiohttp: the remaining budget and the idempotency key, and the connect limit.
 
-    session = aiohttp.ClientSession(trace_configs=[budget_trace(header)])
+    session = aiohttp.ClientSession(
+        connector=BudgetConnector(), trace_configs=[budget_trace()]
+    )
 
-aiohttp's timeouts are left alone: an operation's budget cancels a coroutine anyway.
+The trace adds headers; the connector keeps to ``attempt_timeout.connect``. aiohttp's
+timeouts are left alone: an operation's budget cancels a coroutine anyway.
 """
 
 from __future__ import annotations
 
+from asyncio import timeout as time_limit
+
 import aiohttp
 
-from policyctl.runtime.budget import outgoing_budget
 from policyctl.runtime.budget_header import format_budget_header
 from policyctl.runtime.edges.outgoing import Outgoing
 from policyctl.runtime.settings import BudgetHeader
@@ -17,8 +21,23 @@ from policyctl.runtime.settings import BudgetHeader
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import SimpleNamespace
+    from typing import Any
 
     from policyctl.runtime.policy import Policy
+
+
+class BudgetConnector(aiohttp.TCPConnector):
+    """A ``TCPConnector``; arguments are passed on to it.
+
+    Finding the host, connecting and the TLS handshake take at most
+    ``attempt_timeout.connect`` of the operation in progress together; what takes longer
+    is a ``ConnectionTimeoutError``, as it is by aiohttp's own limits.
+    """
+
+    async def _create_connection(self, *args: Any, **kwargs: Any) -> Any:
+        # What connectors have to define: it makes a connection where none is free.
+        async with time_limit(Outgoing().connect_limit()):
+            return await super()._create_connection(*args, **kwargs)
 
 
 def budget_trace(
@@ -26,11 +45,19 @@ def budget_trace(
 ) -> aiohttp.TraceConfig:
     """For ``ClientSession(trace_configs=[…])``: adds the headers to each request.
 
+    Without ``header`` each request carries that of the operation that it is sent for.
     Requests raise ``BudgetExhaustedError`` where nothing is left to pass on. Headers
     that a request has already are left alone.
     """
-    outgoing = Outgoing(header, reserve)
+    return _trace(Outgoing(header, reserve))
 
+
+def budget_trace_of(policy: Policy) -> aiohttp.TraceConfig:
+    """With the header and reserve of an operation's ``budget`` block."""
+    return _trace(Outgoing.of(policy))
+
+
+def _trace(outgoing: Outgoing) -> aiohttp.TraceConfig:
     async def add_headers(
         session: aiohttp.ClientSession,
         context: SimpleNamespace,
@@ -45,17 +72,12 @@ def budget_trace(
         context: SimpleNamespace,
         params: aiohttp.TraceRequestRedirectParams,
     ) -> None:
+        header, _ = outgoing.budget_header()
         if header is not None and header.name in context.policyctl_added:
-            left = outgoing_budget(reserve) or 0.0
+            left = outgoing.remaining() or 0.0
             params.headers[header.name] = format_budget_header(left, header.unit)
 
     trace = aiohttp.TraceConfig()
     trace.on_request_start.append(add_headers)
     trace.on_request_redirect.append(follow)
     return trace
-
-
-def budget_trace_of(policy: Policy) -> aiohttp.TraceConfig:
-    """With the header and reserve of an operation's ``budget`` block."""
-    found = Outgoing.of(policy)
-    return budget_trace(found.header, reserve=found.reserve)

@@ -1,9 +1,10 @@
 """Transports for httpx that send the remaining budget and the idempotency key on.
 
-    client = httpx.Client(transport=BudgetTransport(BudgetHeader(name="X-Timeout-Budget")))
+    client = httpx.Client(transport=BudgetTransport())
 
-The client's own timeouts are shortened to what is left of the budget. Headers that a
-request has already are left alone.
+The client's own timeouts are shortened to what is left of the budget, the one for
+connecting to ``attempt_timeout.connect`` too. Headers that a request has already are
+left alone.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 class BudgetTransport(httpx.BaseTransport):
     """For ``httpx.Client``; wraps ``transport``, an ``HTTPTransport`` unless given.
 
+    Without ``header`` each request carries that of the operation that it is sent for.
     Requests raise ``BudgetExhaustedError`` where nothing is left to pass on.
     """
 
@@ -38,9 +40,10 @@ class BudgetTransport(httpx.BaseTransport):
     def of(
         cls, policy: Policy, transport: httpx.BaseTransport | None = None
     ) -> BudgetTransport:
-        """With the header and reserve of an operation's ``budget`` block."""
-        found = Outgoing.of(policy)
-        return cls(found.header, reserve=found.reserve, transport=transport)
+        """With the header, reserve and connect limit of one operation."""
+        made = cls(transport=transport)
+        made._outgoing = Outgoing.of(policy)
+        return made
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request with what is left."""
@@ -68,9 +71,10 @@ class AsyncBudgetTransport(httpx.AsyncBaseTransport):
     def of(
         cls, policy: Policy, transport: httpx.AsyncBaseTransport | None = None
     ) -> AsyncBudgetTransport:
-        """With the header and reserve of an operation's ``budget`` block."""
-        found = Outgoing.of(policy)
-        return cls(found.header, reserve=found.reserve, transport=transport)
+        """With the header, reserve and connect limit of one operation."""
+        made = cls(transport=transport)
+        made._outgoing = Outgoing.of(policy)
+        return made
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request with what is left."""
@@ -88,9 +92,9 @@ def _prepared(outgoing: Outgoing, request: httpx.Request) -> httpx.Request:
     headers.update(outgoing.headers(headers))
     timeouts: dict[str, float | None] = request.extensions.get("timeout", {})
     shortened = {
-        name: outgoing.shorten(timeouts.get(name))
-        for name in ("connect", "read", "write", "pool")
+        name: outgoing.shorten(timeouts.get(name)) for name in ("read", "write", "pool")
     }
+    shortened["connect"] = outgoing.shorten_connect(timeouts.get("connect"))
     return httpx.Request(
         request.method,
         request.url,

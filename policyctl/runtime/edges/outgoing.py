@@ -1,10 +1,9 @@
-"""What every HTTP client sends on: the remaining budget and the idempotency key."""
+"""What every HTTP client sends on and keeps to, for the call in progress."""
 
 from __future__ import annotations
 
-from policyctl.runtime.budget import remaining_budget, require_budget
-from policyctl.runtime.budget_header import format_budget_header
-from policyctl.runtime.idempotency.forwarding import forwarded_headers
+from policyctl.runtime.budget import remaining_budget
+from policyctl.runtime.outgoing import asked, headers, sendable_budget
 from policyctl.runtime.settings import BudgetHeader
 
 TYPE_CHECKING = False
@@ -16,26 +15,39 @@ if TYPE_CHECKING:
 
 
 class Outgoing:
-    """The headers of one client.
+    """The headers and limits of one client.
+
+    What is not given here is that of the operation whose call is in progress: its
+    ``budget.header`` with its ``reserve``, and its ``attempt_timeout.connect``.
 
     Args:
-        header: the header for the budget and its unit; None sends no budget.
-        reserve: seconds kept back from what the callee gets.
+        header: the header for the budget and its unit.
+        reserve: seconds kept back from what the callee gets; where the operation keeps
+            back more, that counts.
+        connect: seconds that connecting may take.
     """
 
-    __slots__ = ("header", "reserve")
+    __slots__ = ("connect", "header", "reserve")
 
     def __init__(
-        self, header: BudgetHeader | None = None, reserve: float = 0.0
+        self,
+        header: BudgetHeader | None = None,
+        reserve: float = 0.0,
+        connect: float | None = None,
     ) -> None:
         self.header = header
         self.reserve = reserve
+        self.connect = connect
 
     @classmethod
     def of(cls, policy: Policy) -> Outgoing:
-        """What the ``budget`` block of an operation says; nothing without one."""
-        block: Any = policy.settings.get("budget")
-        return cls() if block is None else cls(block.header, block.reserve)
+        """What the ``budget`` and ``attempt_timeout`` blocks of an operation say."""
+        budget: Any = policy.settings.get("budget")
+        timeout: Any = policy.settings.get("attempt_timeout")
+        connect = None if timeout is None else timeout.connect
+        if budget is None:
+            return cls(connect=connect)
+        return cls(budget.header, budget.reserve, connect)
 
     def headers(self, present: Iterable[str] = ()) -> dict[str, str]:
         """Headers to add to a request that has the ``present`` ones already.
@@ -44,12 +56,15 @@ class Outgoing:
             BudgetExhaustedError: nothing is left after the reserve, so that a request
                 would come too late.
         """
-        found = dict(forwarded_headers())
-        left = self.remaining()
-        if left is not None and self.header is not None:
-            found[self.header.name] = format_budget_header(left, self.header.unit)
-        known = {name.lower() for name in present}
-        return {k: v for k, v in found.items() if k.lower() not in known}
+        header, reserve = self.budget_header()
+        return headers(header, reserve, present)
+
+    def budget_header(self) -> tuple[BudgetHeader | None, float]:
+        """The header that goes along now, and the seconds that are kept back."""
+        sending = asked()
+        if self.header is not None or sending is None:
+            return self.header, self.reserve
+        return sending.header, max(self.reserve, sending.reserve)
 
     def remaining(self) -> float | None:
         """Seconds that the callee gets; None without a budget.
@@ -57,15 +72,26 @@ class Outgoing:
         Raises:
             BudgetExhaustedError: that is nothing.
         """
-        remaining = remaining_budget()
-        if remaining is None:
-            return None
-        require_budget(self.reserve)
-        return remaining - self.reserve
+        return sendable_budget(self.budget_header()[1])
 
     def shorten(self, timeout: float | None) -> float | None:
         """A client's own timeout, or what is left if that is less."""
-        remaining = remaining_budget()
-        if remaining is None or (timeout is not None and timeout <= remaining):
-            return timeout
-        return remaining
+        return _smaller(timeout, remaining_budget())
+
+    def shorten_connect(self, timeout: float | None) -> float | None:
+        """The smallest of a client's own, the operation's limit, and what is left."""
+        return self.shorten(_smaller(timeout, self.connect_limit()))
+
+    def connect_limit(self) -> float | None:
+        """Seconds that the operation gives to connecting; None for no limit."""
+        sending = asked()
+        if self.connect is not None or sending is None:
+            return self.connect
+        return sending.connect
+
+
+def _smaller(one: float | None, other: float | None) -> float | None:
+    """Of two limits the one that ends first; None is no limit."""
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)

@@ -1,9 +1,10 @@
 """An adapter for requests that sends the remaining budget and idempotency key on.
 
-    session.mount("https://", BudgetAdapter(BudgetHeader(name="X-Timeout-Budget")))
+    session.mount("https://", BudgetAdapter())
 
-The timeout of a request is shortened to what is left of the budget. Headers that a
-request has already are left alone.
+The timeout of a request is shortened to what is left of the budget, the one for
+connecting to ``attempt_timeout.connect`` too. Headers that a request has already are
+left alone.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 class BudgetAdapter(HTTPAdapter):
     """An ``HTTPAdapter``; further arguments are passed on to it.
 
+    Without ``header`` each request carries that of the operation that it is sent for.
     Requests raise ``BudgetExhaustedError`` where nothing is left to pass on.
     """
 
@@ -40,9 +42,10 @@ class BudgetAdapter(HTTPAdapter):
 
     @classmethod
     def of(cls, policy: Policy, **options: Any) -> BudgetAdapter:
-        """With the header and reserve of an operation's ``budget`` block."""
-        found = Outgoing.of(policy)
-        return cls(found.header, reserve=found.reserve, **options)
+        """With the header, reserve and connect limit of one operation."""
+        made = cls(**options)
+        made._outgoing = Outgoing.of(policy)
+        return made
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         """Send a request with what is left."""
@@ -53,11 +56,11 @@ class BudgetAdapter(HTTPAdapter):
         return super().send(request, *args, **kwargs)
 
     def _shorten(self, timeout: Any) -> Any:
-        shorten = self._outgoing.shorten
         if timeout is None or isinstance(timeout, (int, float)):
-            return shorten(timeout)
+            timeout = (timeout, timeout)
         try:
             connect, read = timeout
         except TypeError:
             return timeout  # urllib3's own Timeout object: the caller knows best
-        return shorten(connect), shorten(read)
+        outgoing = self._outgoing
+        return outgoing.shorten_connect(connect), outgoing.shorten(read)

@@ -350,10 +350,6 @@ async def test_a_token_of_a_request_that_is_gone_comes_back() -> None:
     ("blocks", "path"),
     [
         (
-            {"rate_limit": settings.RateLimit(rate=1.0, store="redis")},
-            r"search\.inbound: inbound\.rate_limit\.store",
-        ),
-        (
             {"bulkhead": settings.Bulkhead(max_concurrent=1, scope="argument:a")},
             r"search\.inbound: inbound\.bulkhead\.scope",
         ),
