@@ -250,10 +250,6 @@ def test_a_poison_batch_does_not_block_what_follows(make: Make, operation: str) 
     for _ in range(20):
         worker.step()
     assert received == list(range(4, 12))
-    assert sorted(letter.payload["n"] for letter in queue.dead_letters()) == [
-        0,
-        1,
-        2,
-        3,
-    ]
+    bodies = sorted(letter.body for letter in queue.dead_letters())
+    assert bodies == [b'{"n":%d}' % n for n in range(4)]
     assert queue.stats().size == 0

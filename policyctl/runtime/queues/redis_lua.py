@@ -4,19 +4,21 @@ Keys, all beginning with ``{key}``:
 
 ======== ====== =======================================================
 meta     hash   running totals
+bodies   hash   id -> number, instant of the put, and payload of an item
 items    hash   id -> record of an item
-bodies   hash   id -> payload, of items and dead letters
 ready    zset   ids that may be taken, by number
+rest     zset   all other ids, by number
 later    zset   leased and delayed ids, by when that ends
-order    zset   all ids, by number
 lanes    zset   lane, number and id of items with ``order_by``, by text
 dead     zset   ids of dead letters, by number
-deaths   hash   id -> record of a dead letter
+deaths   hash   id -> record of a dead letter with its payload
 done     zset   ids that were acknowledged lately, by when
 ======== ====== =======================================================
 
-A record is ``{number, lane, deliveries, put_at, keyed, size, receipt, error, history,
-state, due, token}``; states are those of ``tables``.
+A record is ``{number, lane, deliveries, put_at, size, receipt, error, history, state, due,
+token}``, and the payload of a dead letter; states are those of ``tables``. An item that
+nobody has touched since its put needs none: most items are put, taken and acknowledged, so
+that the put is cheap.
 """
 
 from __future__ import annotations
@@ -25,11 +27,11 @@ from typing import Final
 
 KEYS: Final = (
     "meta",
-    "items",
     "bodies",
+    "items",
     "ready",
+    "rest",
     "later",
-    "order",
     "lanes",
     "dead",
     "deaths",
@@ -70,9 +72,24 @@ local function save()
   return cjson.encode(change)
 end
 
-local function get(id)
+local HEADER = 16
+
+local function record(id)
   local packed = redis.call('HGET', @items, id)
   return packed and cmsgpack.unpack(packed)
+end
+
+local function body_of(id, raw)
+  return string.sub(raw or redis.call('HGET', @bodies, id) or '', HEADER + 1)
+end
+
+local function get(id)
+  local row = record(id)
+  if row then return row end
+  local raw = redis.call('HGET', @bodies, id)
+  if not raw then return nil end
+  local number, put_at = struct.unpack('>dd', raw)
+  return {number, '', 0, put_at, #raw - HEADER, '', '', '', 0, 0, ''}, raw
 end
 """
 MOVES: Final = """
@@ -87,19 +104,26 @@ local function head(lane)
 end
 
 local function count_leased(row, sign)
-  if row[10] == 1 then
+  if row[9] == 1 then
     total.leased = total.leased + sign
-    total.leased_bytes = total.leased_bytes + sign * row[6]
+    total.leased_bytes = total.leased_bytes + sign * row[5]
   end
 end
 
+-- Removes before it adds: a full memory refuses a script only if it begins by adding.
 local function place(id, row, state, due)
-  redis.call('ZREM', @ready, id)
-  redis.call('ZREM', @later, id)
+  local old = row[9]
+  if old == 1 or old == 2 then redis.call('ZREM', @later, id) end
+  if old == 0 and state ~= 0 then
+    redis.call('ZREM', @ready, id)
+    redis.call('ZADD', @rest, row[1], id)
+  elseif old ~= 0 and state == 0 then
+    redis.call('ZREM', @rest, id)
+    redis.call('ZADD', @ready, row[1], id)
+  end
   count_leased(row, -1)
-  row[10], row[11] = state, due
+  row[9], row[10] = state, due
   count_leased(row, 1)
-  if state == 0 then redis.call('ZADD', @ready, row[1], id) end
   if state == 1 or state == 2 then
     redis.call('ZADD', @later, string.format('%.6f', due), id)
   end
@@ -107,19 +131,24 @@ local function place(id, row, state, due)
 end
 
 local function remove(id, row)
+  local state = row[9]
+  redis.call('HDEL', @bodies, id)
   redis.call('HDEL', @items, id)
-  redis.call('ZREM', @ready, id)
-  redis.call('ZREM', @later, id)
-  redis.call('ZREM', @order, id)
+  if state == 0 then
+    redis.call('ZREM', @ready, id)
+  else
+    redis.call('ZREM', @rest, id)
+    redis.call('ZREM', @later, id)
+  end
   count_leased(row, -1)
   total.size = total.size - 1
-  total.bytes = total.bytes - row[6]
+  total.bytes = total.bytes - row[5]
   if row[2] ~= '' then
     redis.call('ZREM', @lanes, member(id, row))
     local first = head(row[2])
-    local next = first and get(first)
-    if next and next[10] == 3 then
-      place(first, next, next[11] > now and 2 or 0, next[11])
+    local next = first and record(first)
+    if next and next[9] == 3 then
+      place(first, next, next[10] > now and 2 or 0, next[10])
     end
   end
 end
@@ -128,7 +157,7 @@ local function give_back(id, row, delay)
   local state, due = 0, 0
   if delay > 0 then state, due = 2, now + delay end
   if row[2] ~= '' and head(row[2]) ~= id then state = 3 end
-  row[7] = ''
+  row[6] = ''
   place(id, row, state, due)
 end
 
@@ -142,13 +171,12 @@ end
 
 local function drop(id, row, reason)
   remove(id, row)
-  redis.call('HDEL', @bodies, id)
   total.dropped = total.dropped + 1
   table.insert(change.dropped, {id, reason})
 end
 
-local function insert_dead(id, row, reason, error)
-  row[7], row[8], row[10], row[11] = reason, error, 4, now
+local function insert_dead(id, row, reason, error, body)
+  row[6], row[7], row[9], row[10], row[12] = reason, error, 4, now, body
   redis.call('ZADD', @dead, total.next, id)
   redis.call('HSET', @deaths, id, cmsgpack.pack(row))
   total.next = total.next + 1
@@ -163,8 +191,8 @@ local function die(id, row, reason, error)
     return true
   end
   if total.dead >= config.dead_max then
-    row[7] = ''
-    if error ~= '' then row[8] = error end
+    row[6] = ''
+    if error ~= '' then row[7] = error end
     place(id, row, 2, now + 60)
     table.insert(change.parked, id)
     return false
@@ -172,33 +200,38 @@ local function die(id, row, reason, error)
   -- Fails before anything is written where dead letters cannot be; full memory allows it.
   redis.call('ZREM', @dead, id)
   redis.call('HDEL', @deaths, id)
+  local body = body_of(id)
   remove(id, row)
-  insert_dead(id, row, reason, error)
+  insert_dead(id, row, reason, error, body)
   return true
 end
 
 local function oldest()
+  local first = redis.call('ZRANGE', @ready, 0, 0, 'WITHSCORES')
+  local before = tonumber(first[2]) or math.huge
   local from = 0
   while true do
-    local ids = redis.call('ZRANGE', @order, from, from + 99)
-    if #ids == 0 then return nil end
-    for _, id in ipairs(ids) do
-      local row = get(id)
-      if row and row[10] ~= 1 then return id, row end
+    local found = redis.call('ZRANGE', @rest, from, from + 99, 'WITHSCORES')
+    for n = 1, #found, 2 do
+      if tonumber(found[n + 1]) > before then break end
+      local row = record(found[n])
+      if row and row[9] ~= 1 then return found[n], row end
     end
+    if #found < 200 or tonumber(found[#found]) > before then break end
     from = from + 100
   end
+  if first[1] then return first[1], (get(first[1])) end
 end
 
 local function sweep()
   local ids = redis.call('ZRANGEBYSCORE', @later, '-inf', string.format('%.6f', now),
                          'LIMIT', 0, 256)
   for _, id in ipairs(ids) do
-    local row = get(id)
+    local row = record(id)
     if not row then
       redis.call('ZREM', @later, id)
     elseif is_spent(row) then
-      die(id, row, 'max_deliveries', row[8] ~= '' and row[8] or 'its lease expired')
+      die(id, row, 'max_deliveries', row[7] ~= '' and row[7] or 'its lease expired')
     else
       give_back(id, row, 0)
     end
@@ -206,21 +239,25 @@ local function sweep()
 end
 
 local function held(id, receipt)
-  local row = get(id)
-  if row and row[10] == 1 and row[7] == receipt then return row end
+  local row = record(id)
+  if row and row[9] == 1 and row[6] == receipt then return row end
 end
 
-local function insert(id, body, lane, keyed, token, history)
-  local state = 0
-  local row = {total.next, lane, 0, now, keyed, #body, '', '', history, 0, 0, token}
-  if lane ~= '' and head(lane) then state = 3 end
-  redis.call('HSET', @bodies, id, body)
-  redis.call('ZADD', @order, row[1], id)
-  if lane ~= '' then redis.call('ZADD', @lanes, 0, member(id, row)) end
-  row[10] = state
-  if state == 0 then redis.call('ZADD', @ready, row[1], id) end
-  redis.call('HSET', @items, id, cmsgpack.pack(row))
-  total.next = total.next + 1
+local function insert(id, body, lane, token, history)
+  local number = total.next
+  local state = lane ~= '' and head(lane) and 3 or 0
+  redis.call('HSET', @bodies, id, struct.pack('>dd', number, now) .. body)
+  if state == 0 then
+    redis.call('ZADD', @ready, number, id)
+  else
+    redis.call('ZADD', @rest, number, id)
+  end
+  if lane ~= '' or token ~= '' or history ~= '' then
+    local row = {number, lane, 0, now, #body, '', '', history, state, 0, token}
+    redis.call('HSET', @items, id, cmsgpack.pack(row))
+    if lane ~= '' then redis.call('ZADD', @lanes, 0, member(id, row)) end
+  end
+  total.next = number + 1
   total.size = total.size + 1
   total.bytes = total.bytes + #body
 end

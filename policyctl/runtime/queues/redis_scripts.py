@@ -16,18 +16,18 @@ from policyctl.runtime.queues.redis_lua import KEYS, MOVES, PRELUDE
 from policyctl.runtime.stores.redis import Script
 
 _PUT: Final = """
-local token, spare = ARGV[3], tonumber(ARGV[4])
+local token, spare, known = ARGV[3], tonumber(ARGV[4]), ARGV[5] == '1'
 local states, fresh = {}, 0
-for n = 5, #ARGV, 4 do
+for n = 6, #ARGV, 3 do
   local id = ARGV[n]
-  local row = get(id)
+  local row = known and get(id)
+  local dead = known and not row and redis.call('HGET', @deaths, id)
   if row then
-    states[id] = row[12] == token and 'queued' or 'duplicate'
-  elseif redis.call('HEXISTS', @deaths, id) == 1 then
-    local dead = cmsgpack.unpack(redis.call('HGET', @deaths, id))
-    states[id] = dead[12] == token and 'dead_letter' or 'duplicate'
-  elseif redis.call('ZSCORE', @done, id) then
-    states[id] = 'duplicate'
+    states[id] = row[11] == token and 'queued' or 'duplicate'
+  elseif dead then
+    states[id] = cmsgpack.unpack(dead)[11] == token and 'dead_letter' or 'duplicate'
+  elseif known and redis.call('ZSCORE', @done, id) then
+    states[id] = token == '' and 'queued' or 'duplicate'
   else
     fresh = fresh + 1
   end
@@ -40,7 +40,7 @@ if spare > 0 then
   end
 end
 local more = 0
-for n = 5, #ARGV, 4 do
+for n = 6, #ARGV, 3 do
   if not states[ARGV[n]] then more = more + #ARGV[n + 1] end
 end
 if fresh > 0 and config.max_age and lacking(more, total.size + fresh - 1, total.bytes) then
@@ -55,7 +55,7 @@ if redis.call('HGET', @meta, 'max_size') ~= tostring(config.max_size) then
              'max_bytes', tostring(config.max_bytes or ''))
 end
 local items, bytes, dead = total.size, total.bytes, total.dead
-for n = 5, #ARGV, 4 do
+for n = 6, #ARGV, 3 do
   local size = #ARGV[n + 1]
   if not states[ARGV[n]] then
     local full = lacking(size, items, bytes)
@@ -77,8 +77,8 @@ for n = 5, #ARGV, 4 do
   end
 end
 local outcomes = {}
-for n = 5, #ARGV, 4 do
-  local id, body, lane, keyed = ARGV[n], ARGV[n + 1], ARGV[n + 2], tonumber(ARGV[n + 3])
+for n = 6, #ARGV, 3 do
+  local id, body, lane = ARGV[n], ARGV[n + 1], ARGV[n + 2]
   local outcome = states[id]
   if not outcome then
     local full = lacking(#body, total.size, total.bytes)
@@ -93,12 +93,10 @@ for n = 5, #ARGV, 4 do
     end
     total.put = total.put + 1
     if full then
-      local row = {0, lane, 0, now, keyed, #body, '', '', '', 0, 0, token}
-      insert_dead(id, row, 'queue_full', '')
-      redis.call('HSET', @bodies, id, body)
+      insert_dead(id, {0, lane, 0, now, #body, '', '', '', 0, 0, token}, 'queue_full', '', body)
       outcome = 'dead_letter'
     else
-      insert(id, body, lane, keyed, token, '')
+      insert(id, body, lane, token, '')
       outcome = 'queued'
     end
   end
@@ -111,24 +109,23 @@ _TAKE: Final = """
 local count, lease, receipt = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 sweep()
 local taken, heads = {}, {}
-local function give(id, row)
+local function give(id, row, raw)
   row[3] = row[3] + 1
-  row[7] = receipt
+  row[6] = receipt
   place(id, row, 1, now + lease)
-  local body = redis.call('HGET', @bodies, id) or ''
-  taken[#taken + 1] = {id, body, row[2], row[3], string.format('%.6f', row[4])}
+  taken[#taken + 1] = {id, body_of(id, raw), row[2], row[3], string.format('%.6f', row[4])}
 end
 while #taken < count do
   local ids = redis.call('ZRANGE', @ready, 0, count - #taken - 1)
   if #ids == 0 then break end
   for _, id in ipairs(ids) do
-    local row = get(id)
+    local row, raw = get(id)
     if not row then
       redis.call('ZREM', @ready, id)
     elseif is_old(row) then
       die(id, row, 'max_age', '')
     else
-      give(id, row)
+      give(id, row, raw)
       if row[2] ~= '' then heads[#heads + 1] = {id, row} end
     end
   end
@@ -141,8 +138,8 @@ for _, first in ipairs(heads) do
                              '(' .. lane .. '\\1', 'LIMIT', 0, room)
   for _, text in ipairs(members) do
     local id = string.sub(text, #lane + 18)
-    local row = get(id)
-    if not row or row[10] ~= 3 or row[11] > now or is_old(row) or is_spent(row) then
+    local row = record(id)
+    if not row or row[9] ~= 3 or row[10] > now or is_old(row) or is_spent(row) then
       break
     end
     give(id, row)
@@ -159,7 +156,6 @@ for n = 4, #ARGV, 2 do
   local row = held(id, ARGV[n + 1])
   if row then
     remove(id, row)
-    redis.call('HDEL', @bodies, id)
     total.acked = total.acked + 1
     redis.call('ZADD', @done, string.format('%.6f', now), id)
   end
@@ -177,12 +173,12 @@ for n = 3, #ARGV, 5 do
   local id, delay, error = ARGV[n], tonumber(ARGV[n + 2]), ARGV[n + 3]
   local row = held(id, ARGV[n + 1])
   if row then
-    if error ~= '' then row[8] = error end
+    if error ~= '' then row[7] = error end
     if ARGV[n + 4] == '0' then
       row[3] = math.max(0, row[3] - 1)
       give_back(id, row, delay)
     elseif is_spent(row) then
-      die(id, row, 'max_deliveries', row[8])
+      die(id, row, 'max_deliveries', row[7])
     else
       give_back(id, row, delay)
     end
@@ -213,12 +209,14 @@ _STATS: Final = """
 local expired = 0
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', @later, '-inf',
                                string.format('%.6f', now), 'LIMIT', 0, 1000)) do
-  local row = get(id)
-  if row and row[10] == 1 then expired = expired + 1 end
+  local row = record(id)
+  if row and row[9] == 1 then expired = expired + 1 end
 end
 local waiting = redis.call('ZCOUNT', @later, string.format('(%.6f', now), '+inf')
-local first = redis.call('ZRANGE', @order, 0, 0)[1]
-local row = first and get(first)
+local first = redis.call('ZRANGE', @ready, 0, 0, 'WITHSCORES')
+local other = redis.call('ZRANGE', @rest, 0, 0, 'WITHSCORES')
+if not first[1] or other[1] and tonumber(other[2]) < tonumber(first[2]) then first = other end
+local row = first[1] and get(first[1])
 local age = row and math.max(0, now - row[4]) or 0
 local leased = total.leased - expired
 return {total.size - leased, math.max(0, waiting - leased), leased, total.size,
@@ -229,10 +227,9 @@ return {total.size - leased, math.max(0, waiting - leased), leased, total.size,
 _PEEK: Final = """
 local shown = {}
 for _, id in ipairs(redis.call('ZRANGE', @ready, 0, tonumber(ARGV[3]) - 1)) do
-  local row = get(id)
+  local row, raw = get(id)
   if row then
-    local body = redis.call('HGET', @bodies, id) or ''
-    shown[#shown + 1] = {id, body, row[2], row[3], string.format('%.6f', row[4])}
+    shown[#shown + 1] = {id, body_of(id, raw), row[2], row[3], string.format('%.6f', row[4])}
   end
 end
 return shown
@@ -243,10 +240,9 @@ local function show(id)
   local packed = redis.call('HGET', @deaths, id)
   if not packed then return nil end
   local row = cmsgpack.unpack(packed)
-  local body = redis.call('HGET', @bodies, id) or ''
   local number = redis.call('ZSCORE', @dead, id) or '0'
-  return {id, body, row[2], row[7], row[8], row[3], string.format('%.6f', row[4]),
-          string.format('%.6f', row[11]), row[9], number, row[5]}
+  return {id, row[12], row[2], row[6], row[7], row[3], string.format('%.6f', row[4]),
+          string.format('%.6f', row[10]), row[8], number}
 end
 """
 
@@ -282,23 +278,20 @@ _REDRIVE: Final = """
 local moved = 0
 for _, id in ipairs(ids) do
   local row = cmsgpack.unpack(redis.call('HGET', @deaths, id))
-  local body = redis.call('HGET', @bodies, id) or ''
+  local body = row[12]
   if lacking(#body, total.size, total.bytes) then break end
-  local past = row[9] ~= '' and cjson.decode(row[9]) or {}
-  table.insert(past, {reason = row[7], error = row[8] ~= '' and row[8] or cjson.null,
-                      deliveries = row[3], died_at = row[11]})
+  local past = row[8] ~= '' and cjson.decode(row[8]) or {}
+  table.insert(past, {reason = row[6], error = row[7] ~= '' and row[7] or cjson.null,
+                      deliveries = row[3], died_at = row[10]})
   forget(id)
-  insert(id, body, row[2], row[5], row[12], cjson.encode(past))
+  insert(id, body, row[2], row[11], cjson.encode(past))
   moved = moved + 1
 end
 return {moved, save()}
 """
 
 _PURGE: Final = """
-for _, id in ipairs(ids) do
-  forget(id)
-  redis.call('HDEL', @bodies, id)
-end
+for _, id in ipairs(ids) do forget(id) end
 return {#ids, save()}
 """
 
@@ -306,8 +299,8 @@ return {#ids, save()}
 # The usual put, one new item that fits, for a fraction of the work. Whatever else is the
 # case is left to the script above: 0 says so, and nothing was done.
 _PUT_ONE: Final = """
-local total = redis.call('HMGET', @meta, 'size', 'bytes', 'next', 'warned', 'max_size')
-local size, bytes = tonumber(total[1]) or 0, tonumber(total[2]) or 0
+local total = redis.call('HMGET', @meta, 'size', 'bytes', 'next', 'warned', 'max_size', 'put')
+local size, bytes, next = tonumber(total[1]) or 0, tonumber(total[2]) or 0, tonumber(total[3]) or 0
 local id, body = ARGV[5], ARGV[6]
 local above = size + 1 >= tonumber(ARGV[4])
 if total[5] ~= ARGV[2] or size >= tonumber(ARGV[2]) or above ~= (total[4] == '1') then return 0 end
@@ -317,14 +310,10 @@ if not now then
   local time = redis.call('TIME')
   now = tonumber(time[1]) + tonumber(time[2]) / 1000000
 end
-local next = tonumber(total[3]) or 0
-redis.call('HSET', @items, id, cmsgpack.pack(
-  {next, '', 0, now, 0, #body, '', '', '', 0, 0, ARGV[7]}))
-redis.call('HSET', @bodies, id, body)
-redis.call('ZADD', @order, next, id)
+redis.call('HSET', @bodies, id, struct.pack('>dd', next, now) .. body)
 redis.call('ZADD', @ready, next, id)
-redis.call('HSET', @meta, 'size', size + 1, 'bytes', bytes + #body, 'next', next + 1)
-redis.call('HINCRBY', @meta, 'put', 1)
+redis.call('HSET', @meta, 'size', size + 1, 'bytes', bytes + #body, 'next', next + 1,
+           'put', (tonumber(total[6]) or 0) + 1)
 return 1
 """
 

@@ -25,6 +25,7 @@ from policyctl.runtime.queues.settings import QueueSettings
 from policyctl.runtime.queues.timing import wall
 from policyctl.runtime.stores.errors import StoreFullError, StoreUnavailableError
 from policyctl.runtime.stores.redis import RedisServer
+from policyctl.runtime.stores.redis_quick import QuickScript
 
 TRIES: Final = 3
 """How often a step is tried that may be repeated, when its answer is lost."""
@@ -62,6 +63,11 @@ class RedisStore:
         }
         self._names = names
         self._config = json.dumps(_config(settings))
+        most = "" if settings.max_bytes is None else settings.max_bytes
+        warn = settings.warn_at * settings.max_size
+        self._limits = settings.max_size, most, warn
+        script, keys = self._scripts["put_one"]
+        self._quick = QuickScript(server, script, keys, ("", *self._limits), 2)
 
     def _run(self, step: str, *arguments: Any) -> Any:
         now = "" if CLOCK.real else repr(wall())
@@ -86,51 +92,56 @@ class RedisStore:
 
     def put(self, entries: list[Entry], change: Change) -> list[Outcome]:
         """Put all entries, or none; a full memory is a full queue."""
-        token = os.urandom(8).hex()
-        if len(entries) == 1 and self._put_one(entries[0], token):
-            return ["queued"]
-        return self._put_general(entries, token, change)
+        maybe_there = entries[0].keyed
+        if len(entries) == 1 and not maybe_there and entries[0].lane is None:
+            done = self._put_one(entries[0])
+            if done:
+                return ["queued"]
+            maybe_there = done is None
+        return self._put_general(entries, maybe_there, change)
 
     def _put_general(
-        self, entries: list[Entry], token: str, change: Change
+        self, entries: list[Entry], maybe_there: bool, change: Change
     ) -> list[Outcome]:
+        # A token tells this put repeated from another one of the same id.
+        token = os.urandom(8).hex() if entries[0].keyed else ""
         packed = [
             value
             for entry in entries
-            for value in (entry.id, entry.body, entry.lane or "", int(entry.keyed))
+            for value in (entry.id, entry.body, entry.lane or "")
         ]
         spares = (0, SPARE) if self.settings.overflow == "drop_oldest" else (0,)
         for spare in spares:
             try:
-                reply = self._repeated(partial(self._run_put, token, spare, packed))
+                run = partial(self._run_put, token, spare, maybe_there, packed)
+                reply = self._repeated(run)
                 return self._put_reply(reply, change)
             except StoreFullError:
                 continue
         size = self.stats().bytes
         raise QueueFullError(*self._names, size, size, "bytes in the server's memory")
 
-    def _put_one(self, entry: Entry, token: str) -> bool:
+    def _put_one(self, entry: Entry) -> bool | None:
         """Put a new item where that is all there is to do; whether it was done.
 
-        If the answer is lost, the item is there or not, and the other script tells.
+        None says that the answer was lost: the item is there or not.
         """
-        if entry.keyed or entry.lane is not None:
-            return False
-        limits = self.settings
-        most = "" if limits.max_bytes is None else limits.max_bytes
-        warn = limits.warn_at * limits.max_size
-        now = "" if CLOCK.real else repr(wall())
-        values = (now, limits.max_size, most, warn, entry.id, entry.body, token)
         try:
+            if CLOCK.real:
+                return bool(self._quick.run(entry.id.encode(), entry.body))
+            values = (repr(wall()), *self._limits, entry.id, entry.body)
             return bool(self._server.run(*self._scripts["put_one"], values))
         except StoreUnavailableError:
             self._server.reconnect()
+            return None
         except StoreFullError:
-            pass
-        return False
+            return False
 
-    def _run_put(self, token: str, spare: int, packed: list[Any], _again: bool) -> Any:
-        return self._run("put", token, spare, *packed)
+    def _run_put(
+        self, token: str, spare: int, maybe_there: bool, packed: list[Any], again: bool
+    ) -> Any:
+        known = int(maybe_there or again)
+        return self._run("put", token, spare, known, *packed)
 
     def _put_reply(self, reply: list[Any], change: Change) -> list[Outcome]:
         _read_change(reply[-1], change)
@@ -243,6 +254,7 @@ class RedisStore:
 
     def close(self) -> None:
         """Close connections."""
+        self._quick.close()
         self._server.close()
 
 
@@ -282,9 +294,7 @@ def _taken(values: list[Any], receipt: str) -> Taken:
 
 
 def _dead(values: list[Any]) -> Dead:
-    id, body, lane, reason, error, deliveries, put_at, died_at, history, number, _ = (
-        values
-    )
+    id, body, lane, reason, error, deliveries, put_at, died_at, history, number = values
     return Dead(
         id.decode(),
         body,

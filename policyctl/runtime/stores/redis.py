@@ -124,12 +124,12 @@ class RedisServer:
             return self._run(self.client(), script, keys, args)
         except Exception as error:
             if not _is_demoted(error):
-                raise self._translated(error) from error
+                raise self.translated(error) from error
         self.reconnect()
         try:
             return self._run(self.client(), script, keys, args)
         except Exception as error:
-            raise self._translated(error) from error
+            raise self.translated(error) from error
 
     def get(self, key: str) -> bytes | None:
         """The value of a key, None if there is none.
@@ -140,7 +140,7 @@ class RedisServer:
         try:
             found: bytes | None = self.client().get(key)
         except Exception as error:
-            raise self._translated(error) from error
+            raise self.translated(error) from error
         return found
 
     def run_many(self, steps: Sequence[Step]) -> list[Any]:
@@ -161,14 +161,14 @@ class RedisServer:
         try:
             replies: list[Any] = pipeline.execute(raise_on_error=False)
         except Exception as error:
-            raise self._translated(error) from error
+            raise self.translated(error) from error
         if any(_is_demoted(reply) for reply in replies):
             self.reconnect()
         for index, reply in enumerate(replies):
-            if _code(reply) in ("NOSCRIPT", "READONLY"):
+            if error_code(reply) in ("NOSCRIPT", "READONLY"):
                 replies[index] = self._one(steps[index])
             elif isinstance(reply, Exception):
-                replies[index] = self._translated(reply)
+                replies[index] = self.translated(reply)
         return replies
 
     def _one(self, step: Step) -> Any:
@@ -184,7 +184,7 @@ class RedisServer:
         try:
             return client.evalsha(script.digest, len(keys), *keys, *args)
         except Exception as error:
-            if _code(error) != "NOSCRIPT":
+            if error_code(error) != "NOSCRIPT":
                 raise
         return client.eval(script.text, len(keys), *keys, *args)
 
@@ -222,16 +222,16 @@ class RedisServer:
             message = "the address is not one like redis://127.0.0.1:6379/0"
             raise self._away(message) from None
         except Exception as error:
-            raise self._translated(error) from error
+            raise self.translated(error) from error
 
     def _away(self, message: str) -> StoreUnavailableError:
         return StoreUnavailableError(store=self.address, message=message)
 
-    def _translated(self, error: Exception) -> Exception:
+    def translated(self, error: Exception) -> Exception:
         """The error for callers: away, full, or what it is."""
         if isinstance(error, (StoreUnavailableError, StoreFullError)):
             return error
-        code = _code(error)
+        code = error_code(error)
         if code == "OOM":
             return StoreFullError(str(error))
         names = {cls.__name__ for cls in type(error).__mro__}
@@ -268,7 +268,7 @@ def _is_cluster(client: Any) -> bool:
     try:
         found: Any = client.info("cluster")
     except Exception as error:
-        if _code(error) == "NOPERM":
+        if error_code(error) == "NOPERM":
             return False
         raise
     return bool(found.get("cluster_enabled"))
@@ -286,7 +286,7 @@ _BY_CLASS = {
 }
 
 
-def _code(reply: object) -> str:
+def error_code(reply: object) -> str:
     """The word that an error of a server begins with; empty for anything else."""
     if not isinstance(reply, Exception):
         return ""
@@ -300,7 +300,7 @@ def _code(reply: object) -> str:
 
 
 def _is_demoted(reply: object) -> bool:
-    return _code(reply) == "READONLY"
+    return error_code(reply) == "READONLY"
 
 
 def _close(client: Any) -> None:
