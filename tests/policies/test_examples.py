@@ -62,7 +62,7 @@ def test_our_own_policies_have_no_finding_above_info() -> None:
     [
         ("hotel_api", {"TB001", "ID001"}),
         ("payment_api", {"TB003", "ID001", "RT004"}),
-        ("search_agent", {"TB004", "RT001", "CB005"}),
+        ("search_agent", {"TB004", "RT001", "CB008"}),
         ("edge_agent", {"TB001", "RT001", "RT004"}),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from policyctl.resolve.policy import Backoff
 from policyctl.resolve.worst_case import longest_waits
@@ -24,6 +24,22 @@ def run_time(attempt: float, wait: float, backoff: Backoff, attempts: int) -> fl
     A server's Retry-After hint is left out: a long one ends the call (C17).
     """
     return attempts * (wait + attempt) + longest_waits(backoff, attempts - 1)
+
+
+def longest_wait(backoff: Backoff, retries: int) -> float:
+    """F1: the supremum of one wait among those before ``retries`` retries, in seconds.
+
+    Waits grow or shrink from one to the next, so it is that before the first or before
+    the last retry.
+    """
+    growth = 3.0 if backoff.jitter.kind == "decorrelated" else backoff.multiplier
+    first = longest_waits(backoff, 1)
+    if growth <= 1 or retries == 1:
+        return first
+    if (retries - 1) * math.log(growth) > 600:
+        return math.inf if backoff.max is None else max(first, backoff.max)
+    last = replace(backoff, initial=backoff.initial * growth ** (retries - 1))
+    return longest_waits(last, 1)
 
 
 def reachable_attempts(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from policyctl.diagnostics import Diagnostic, Fix, Severity
 from policyctl.lint import mend, show
+from policyctl.lint.amplify import attempts_of
+from policyctl.lint.circuits import seen_by
 from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.breaker import window_attempts
@@ -24,7 +27,8 @@ class BreakerCannotTrip(Rule):
 
     Why:
         Below its minimum a breaker ignores even 100 % failures. Each process counts for
-        itself, so the rate of the whole fleet is divided by its size.
+        itself, so the rate of the whole fleet is divided by its size, unless the circuit
+        has `store: redis`.
 
     Bad:
         version: 1
@@ -80,24 +84,30 @@ class BreakerCannotTrip(Rule):
         ratios = breaker.failure_ratio is not None or breaker.slow_call is not None
         if window is None or not ratios:
             return
-        rate, absent = _rate_per_client(site, context)
-        if rate is None:
-            yield from missing(absent)
+        if site.edge is not None and breaker.store == "redis":
+            return  # other callers may count in the same circuit
+        seen = seen_by(site, breaker, context)
+        if seen.rate is None:
+            yield from missing(seen.missing)
             return
-        seen = window_attempts(rate, window)
-        if over(breaker.minimum_calls, seen):
-            yield self._too_few(site, breaker, rate, window)
+        if over(breaker.minimum_calls, window_attempts(seen.rate, window)):
+            yield self._too_few(site, breaker, seen.rate, window, seen.whose)
 
     def _too_few(
-        self, site: Site, breaker: CircuitBreaker, rate: float, window: float
+        self,
+        site: Site,
+        breaker: CircuitBreaker,
+        rate: float,
+        window: float,
+        whose: str,
     ) -> Diagnostic:
         seen = window_attempts(rate, window)
         tries = _attempts(site.policy)
-        most = window_attempts(rate, window, tries)
+        most = window_attempts(rate, window) * tries
         need = breaker.minimum_calls
         message = (
-            f"one process makes {show.number(seen)} of the {need} calls needed in "
-            f"{show.duration(window)} ({show.rate(rate)} each)"
+            f"{_WHO[whose]} {show.number(seen)} of the {need} calls needed in "
+            f"{show.duration(window)} ({show.rate(rate)} {_EACH[whose]})"
         )
         severity = None
         if breaker.failure_threshold is not None:
@@ -105,7 +115,8 @@ class BreakerCannotTrip(Rule):
             message += ": only failure_threshold can open the circuit"
         elif reaches(most, need):
             severity = Severity.WARNING
-            message += f": it can open only when every call uses all {tries} attempts"
+            many = "its" if math.isinf(tries) else show.number(tries)
+            message += f": it can open only when every call uses all {many} attempts"
         else:
             message += ": the circuit can never open"
         return self.finding(
@@ -119,29 +130,15 @@ class BreakerCannotTrip(Rule):
         )
 
 
-def _attempts(policy: Operation) -> int:
-    if policy.retry is None or policy.retry.max_attempts is None:
-        return 1
-    return policy.retry.max_attempts
+_WHO = {"each": "one process makes", "all": "all processes together make"}
+_EACH = {"each": "each", "all": "in all"}
 
 
-def _rate_per_client(
-    site: Site, context: Context
-) -> tuple[float | None, tuple[str, ...]]:
-    """First tries/s that one process's breaker sees, or the facts that are missing.
-
-    A breaker that the whole service shares sees the calls of all of its operations.
-    """
-    breaker = site.policy.circuit_breaker
-    load = context.load(site)
-    if site.edge is not None or breaker is None or breaker.scope != "service":
-        return load.per_client, load.missing
-    operations = site.service.operations.values()
-    loads = [context.traffic.of_operation(operation) for operation in operations]
-    absent = tuple(fact for other in loads for fact in other.missing)
-    rates = [other.per_client for other in loads]
-    known = [rate for rate in rates if rate is not None]
-    return (sum(known), ()) if len(known) == len(rates) else (None, absent)
+def _attempts(policy: Operation) -> float:
+    """The most attempts of one call, hedges included."""
+    if policy.hedge is not None:
+        return 1.0 + policy.hedge.max_hedges
+    return attempts_of(policy)
 
 
 def _fix(site: Site, seen: float) -> Fix | None:

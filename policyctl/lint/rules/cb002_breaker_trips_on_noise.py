@@ -7,6 +7,8 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Severity
 from policyctl.lint import setting, show
+from policyctl.lint.circuits import Seen, seen_by
+from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.breaker import (
     false_trip,
@@ -87,16 +89,16 @@ class BreakerTripsOnNoise(Rule):
         breaker = site.policy.circuit_breaker
         if breaker is None or breaker.mode == "disabled":
             return
-        load = context.load(site)
-        rate = load.per_client
-        if rate is None or load.callers is None:
-            yield from missing(load.missing)
+        seen = seen_by(site, breaker, context)
+        rate, circuits = seen.rate, seen.circuits
+        if rate is None or circuits is None:
+            yield from missing(seen.missing)
             return
         stated = site.policy.facts.failure_ratio
         failures = self.healthy_failures if stated is None else stated
         calls = _window_calls(breaker, rate)
-        by_ratio = _ratio_trips(breaker, failures, calls, rate) * load.callers
-        by_run = _run_trips(breaker, failures, rate) * load.callers
+        by_ratio = _ratio_trips(breaker, failures, calls, rate) * circuits
+        by_run = _run_trips(breaker, failures, rate) * circuits
         if by_ratio + by_run <= self.per_day:
             return
         severe = by_ratio + by_run > self.error_per_day
@@ -110,7 +112,7 @@ class BreakerTripsOnNoise(Rule):
                 f"{shown} reach {show.ratio(breaker.failure_ratio)} in "
                 f"{show.number(100 * chance)}% of windows of {calls} calls"
             )
-            help = _more_calls(breaker.failure_ratio, failures, rate, load.callers)
+            help = _more_calls(breaker.failure_ratio, failures, rate, circuits)
         else:
             key = "failure_threshold"
             text = f"{shown} come {breaker.failure_threshold} in a row by chance"
@@ -118,11 +120,17 @@ class BreakerTripsOnNoise(Rule):
         yield self.finding(
             site.place,
             f"circuit_breaker.{key}",
-            f"{text}: circuits of all {load.callers} processes together open falsely "
-            f"about {show.number(by_ratio + by_run)} times a day (estimate)",
+            f"{text}: {_whose(seen, circuits)} falsely about {show.number(by_ratio + by_run)} "
+            "times a day (estimate)",
             severity=Severity.ERROR if severe else None,
             help=help,
         )
+
+
+def _whose(seen: Seen, circuits: int) -> str:
+    if seen.whose == "all":
+        return "the circuit that all processes share opens"
+    return f"circuits of all {circuits} processes together open"
 
 
 def _window_calls(breaker: CircuitBreaker, rate: float) -> int:
@@ -136,15 +144,24 @@ def _window_calls(breaker: CircuitBreaker, rate: float) -> int:
 def _ratio_trips(
     breaker: CircuitBreaker, failures: float, calls: int, rate: float
 ) -> float:
-    """False openings per day of one process through the failure ratio."""
+    """False openings per day of one circuit through the failure ratio.
+
+    None are counted where a window is too short for ``minimum_calls`` (CB001), or where
+    it is split among circuits for each value of an argument, whose calls are unknown.
+    """
     if breaker.failure_ratio is None:
         return 0.0
+    window = breaker.window.seconds
+    if window is not None:
+        short = over(breaker.minimum_calls, window_attempts(rate, window))
+        if short or breaker.scope.startswith("argument:"):
+            return 0.0
     chance = false_trip(calls, breaker.failure_ratio, failures)
     return false_trips_per_day(chance, calls, rate)
 
 
 def _run_trips(breaker: CircuitBreaker, failures: float, rate: float) -> float:
-    """False openings per day of one process through failures in a row.
+    """False openings per day of one circuit through failures in a row.
 
     A run of k begins after a success: ``lam (1 - p) p^k`` per second.
     """

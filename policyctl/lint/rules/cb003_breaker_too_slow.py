@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
 from policyctl.lint import show
-from policyctl.lint.compare import over
+from policyctl.lint.amplify import attempts_of
+from policyctl.lint.circuits import seen_from
+from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context
-from policyctl.lint.formulas.breaker import detection_time
+from policyctl.lint.formulas.breaker import detection_time, failures_needed
+from policyctl.lint.formulas.concurrency import in_flight
 from policyctl.lint.graph import Edge
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import CircuitBreaker, Operation
+from policyctl.resolve.worst_case import worst_case
 
 
 class BreakerTooSlow(Rule):
@@ -19,9 +24,10 @@ class BreakerTooSlow(Rule):
 
     What:
         When the callee hangs, the breaker needs one attempt timeout and the failures
-        that trip it: `T = t + k / lam_i`. That is longer than the caller's workers last
-        (`workers / lam_i`) where no bulkhead holds back some of them; or longer than the
-        caller's `facts.objective`.
+        that trip it, each call failing up to n times: `T = t + k / (n lam_i)`. No
+        bulkhead holds back some of the caller's workers, calls last long enough to bind
+        all of them, and that happens sooner (`workers / lam_i`); or T is longer than the
+        caller's `facts.objective`. A window is full of successes when the hang begins.
 
     Why:
         A breaker counts ended attempts. While they hang, every worker joins them; once
@@ -103,20 +109,29 @@ class BreakerTooSlow(Rule):
             if not guarded:
                 yield from missing([f"{edge.service.name}.facts.workers"])
             return
-        load = context.traffic.of_edge(edge)
+        load, seen = context.traffic.of_edge(edge), seen_from(edge, policy, context)
         rate = load.per_client
-        if rate is None:
-            yield from missing(load.missing)
+        if rate is None or seen.rate is None:
+            yield from missing(dict.fromkeys([*load.missing, *seen.missing]))
             return
-        needed = failures_to_trip(breaker)
+        needed = failures_to_trip(breaker, seen.rate, timeout.total)
         if needed is None or rate <= 0:
             return
-        detected = detection_time(timeout.total, needed, rate)
+        failing = seen.rate * _attempts(policy)
+        detected = detection_time(timeout.total, needed, failing)
+        if math.isinf(failing):
+            detected = timeout.total
         sum_ = (
-            f"{policy.id} hangs for {show.duration(timeout.total)} and {needed} calls at "
-            f"{show.rate(rate)} until its circuit opens: {show.duration(detected)}"
+            f"{policy.id} hangs for {show.duration(timeout.total)} and "
+            f"{show.count(needed, 'failure')} at {_up_to(failing, seen.rate)} until its "
+            f"circuit opens: {show.duration(detected)}"
         )
-        if not guarded and workers is not None and over(detected, workers / rate):
+        if (
+            not guarded
+            and workers is not None
+            and reaches(in_flight(rate, worst_case(policy)), workers)
+            and over(detected, workers / rate)
+        ):
             message = (
                 f"{sum_}, but the {workers} workers of {edge.service.name} are gone after "
                 f"{show.duration(workers / rate)}"
@@ -137,6 +152,19 @@ class BreakerTooSlow(Rule):
         )
 
 
+def _attempts(policy: Operation) -> float:
+    """The most attempts of one call that can fail while the callee hangs."""
+    if policy.hedge is not None:
+        return 1.0 + policy.hedge.max_hedges
+    return attempts_of(policy)
+
+
+def _up_to(failing: float, rate: float) -> str:
+    if math.isinf(failing):
+        return "any rate"
+    return f"up to {show.rate(failing)}" if failing > rate else show.rate(rate)
+
+
 def _is_guarded(policy: Operation, workers: int | None) -> bool:
     """Whether a bulkhead keeps some of the caller's workers free."""
     bulkhead = policy.bulkhead
@@ -145,11 +173,29 @@ def _is_guarded(policy: Operation, workers: int | None) -> bool:
     return workers is None or bulkhead.max_concurrent < workers
 
 
-def failures_to_trip(breaker: CircuitBreaker) -> int | None:
-    """Calls that must fail in a total failure before the circuit opens."""
+def failures_to_trip(
+    breaker: CircuitBreaker, rate: float, attempt: float
+) -> int | None:
+    """Attempts that must fail before the circuit opens, if the callee was well before.
+
+    ``rate`` is calls/s that the circuit sees. A window of calls is full of successes. A
+    window of w seconds holds those of the w - t seconds before the hang when the first
+    attempt ends, t being ``attempt``; if they are fewer than ``minimum_calls``, they are
+    gone before the minimum is reached again.
+    """
     ways: list[int] = []
     if breaker.failure_threshold is not None:
         ways.append(breaker.failure_threshold)
-    if breaker.failure_ratio is not None:
-        ways.append(max(1, breaker.minimum_calls))
+    slow, held = breaker.slow_call, breaker.window.calls
+    if held is None:
+        held = int(rate * max(0.0, (breaker.window.seconds or 0.0) - attempt))
+    ratios = [breaker.failure_ratio]
+    if slow is not None and slow.after < attempt:
+        ratios.append(slow.ratio)
+    for ratio in ratios:
+        if ratio is not None:
+            full = max(1, failures_needed(held, ratio))
+            ways.append(
+                full if held >= breaker.minimum_calls else breaker.minimum_calls
+            )
     return min(ways, default=None)

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
-from policyctl.diagnostics import Severity
+from policyctl.diagnostics import Fix, Severity
 from policyctl.lint import mend, show
-from policyctl.lint.compare import over
+from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, Site
+from policyctl.lint.formulas.attempts import longest_wait
 from policyctl.lint.rule import Outcomes, Rule
-from policyctl.resolve.worst_case import longest_waits
+from policyctl.resolve.policy import Operation, Recovery
 from policyctl.units import MAX_DURATION
 
 
 class RetryBecomesProbe(Rule):
-    """The circuit opens for less time than one call's retries last.
+    """The circuit opens for less time than a retry waits.
 
     What:
-        `recovery_timeout` is no longer than all back-off waits of a call together plus
-        the attempts before its last: `T_open <= W(n - 1) + (n - 1) t`. A call that saw
-        the circuit open can then come back as its half-open probe.
+        `recovery_timeout`, its jitter taken off, is no longer than the longest wait
+        before a retry (as far as the budget leaves room for it). The call whose failure
+        opened the circuit then comes back as its half-open probe. A shorter wait ends in
+        a rejection, which ends the call.
 
     Why:
-        The break is meant to leave the callee alone. When it ends inside one call's
-        retries, the same failing request opens and probes the circuit in turn.
+        The break is meant to leave the callee alone. When it is over before the next
+        attempt, the same failing request opens and probes the circuit in turn.
 
     Bad:
         version: 1
@@ -35,7 +38,7 @@ class RetryBecomesProbe(Rule):
             idempotent: true
             attempt_timeout: 2s
             budget: 20s
-            retry: {max_attempts: 3, backoff: {initial: 1s, max: 4s}}
+            retry: {max_attempts: 3, backoff: {initial: 3s, max: 6s}}
             circuit_breaker: {recovery_timeout: 5s}
 
     Good:
@@ -48,11 +51,11 @@ class RetryBecomesProbe(Rule):
             idempotent: true
             attempt_timeout: 2s
             budget: 20s
-            retry: {max_attempts: 3, backoff: {initial: 1s, max: 4s}}
+            retry: {max_attempts: 3, backoff: {initial: 3s, max: 6s}}
             circuit_breaker: {recovery_timeout: 15s}
 
     Fix:
-        Lengthen `recovery_timeout`, or shorten the back-off.
+        Lengthen `recovery_timeout`, or lower `backoff.max`.
 
     False positives:
         Control loops, which probe on purpose, are not concerned.
@@ -66,48 +69,63 @@ class RetryBecomesProbe(Rule):
     severity: ClassVar[Severity] = Severity.WARNING
 
     def check_operation(self, site: Site, context: Context) -> Outcomes:
-        policy = site.policy
-        breaker, retry, timeout = (
-            policy.circuit_breaker,
-            policy.retry,
-            policy.attempt_timeout,
-        )
-        if breaker is None or retry is None or timeout is None or timeout.total is None:
+        breaker, retry = site.policy.circuit_breaker, site.policy.retry
+        if breaker is None or retry is None or breaker.mode != "enforce":
             return
         attempts = retry.max_attempts
-        if attempts is None or attempts == 1 or breaker.mode != "enforce":
+        if (
+            attempts is None
+            or attempts == 1
+            or site.service.service_class == "control_loop"
+        ):
+            return  # only a control loop goes on without end
+        wait, room = longest_wait(retry.backoff, attempts - 1), _room(site.policy)
+        recovery = breaker.recovery_timeout
+        shortest = recovery.initial * (1 - recovery.jitter)
+        if over(shortest, wait) or reaches(shortest, room):
             return
-        if site.service.service_class == "control_loop":
-            return
-        retries = attempts - 1
-        waits = longest_waits(retry.backoff, retries)
-        busy = waits + retries * timeout.total
-        opened = breaker.recovery_timeout.initial
-        if over(opened, busy):
-            return
+        wait = min(wait, room)
+        advice = _advice(wait, recovery.jitter)
         yield self.finding(
             site.place,
             "circuit_breaker.recovery_timeout.initial",
-            f"recovery_timeout {show.duration(opened)} <= {show.duration(busy)} of one "
-            f"call's retries ({show.duration(waits)} of waits + {retries} x "
-            f"{show.duration(timeout.total)}): the call that opened the circuit can be "
-            "its probe",
-            help=_help(busy),
-            fix=mend.set_value(
-                site.place,
-                "circuit_breaker.recovery_timeout.initial",
-                show.ceil_duration(1.5 * busy),
-                safe=False,
+            f"{_shown(recovery)} <= {show.duration(wait)} of wait before a retry: the call "
+            "that opened the circuit can be its probe",
+            help=(
+                "lower retry.backoff.max, and recovery_timeout.jitter if it is near 100%"
+                if advice is None
+                else f"set recovery_timeout: {advice}"
             ),
-            also=(
-                ("retry.backoff", "the waits"),
-                ("attempt_timeout.total", "one attempt"),
-            ),
+            fix=_fix(site, advice),
+            also=(("retry.backoff", "the waits"),),
         )
 
 
-def _help(busy: float) -> str:
-    """A break that outlasts the retries, where one can."""
-    if 1.5 * busy > MAX_DURATION:
-        return "lower retry.max_attempts or retry.backoff.max: no break can outlast these waits"
-    return f"set recovery_timeout: {show.ceil_duration(1.5 * busy)}"
+def _fix(site: Site, advice: str | None) -> Fix | None:
+    if advice is None:
+        return None
+    at = "circuit_breaker.recovery_timeout.initial"
+    return mend.set_value(site.place, at, advice, safe=False)
+
+
+def _room(policy: Operation) -> float:
+    """The wait that the budget leaves no room for, with an attempt before it."""
+    budget = policy.budget
+    if budget is None or budget.total is None:
+        return math.inf
+    return budget.total - budget.minimum
+
+
+def _shown(recovery: Recovery) -> str:
+    stated = f"recovery_timeout {show.duration(recovery.initial)}"
+    if not recovery.jitter:
+        return stated
+    shortest = recovery.initial * (1 - recovery.jitter)
+    return f"{stated} - {show.ratio(recovery.jitter)} = {show.duration(shortest)}"
+
+
+def _advice(wait: float, jitter: float) -> str | None:
+    """A break that outlasts the wait by half, where one can."""
+    if jitter >= 1 or 1.5 * wait / (1 - jitter) > MAX_DURATION:
+        return None
+    return show.ceil_duration(1.5 * wait / (1 - jitter))

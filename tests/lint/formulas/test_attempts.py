@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from policyctl.lint.formulas.attempts import (
     Reachable,
     fast_run_time,
+    longest_wait,
     reachable_attempts,
     run_time,
 )
@@ -83,3 +86,22 @@ def test_a_million_attempts_are_counted_quickly() -> None:
     backoff = Backoff(0.001, 1.0, None, NONE)
     found = reachable_attempts(0.001, 0.0, backoff, 1_000_000, 10.0)
     assert found == Reachable(5000, 5000)
+
+
+@pytest.mark.parametrize(
+    ("backoff", "retries", "longest"),
+    [
+        (Backoff(1.0, 2.0, None, NONE), 1, 1.0),
+        (Backoff(1.0, 2.0, None, NONE), 4, 8.0),
+        (Backoff(1.0, 2.0, 5.0, NONE), 4, 5.0),
+        (Backoff(1.0, 0.5, None, NONE), 4, 1.0),
+        (Backoff(1.0, 2.0, None, Jitter("ratio", 0.25)), 2, 2.5),
+        (Backoff(1.0, 2.0, None, Jitter("decorrelated")), 2, 9.0),
+        (Backoff(1.0, 1.0, None, NONE), 1000, 1.0),
+        (Backoff(1.0, 10.0, None, NONE), 1000, math.inf),
+        (Backoff(1.0, 10.0, 60.0, NONE), 1000, 60.0),
+    ],
+)
+def test_longest_single_wait(backoff: Backoff, retries: int, longest: float) -> None:
+    """The last of growing waits, the first of shrinking ones, with the jitter on top."""
+    assert longest_wait(backoff, retries) == longest

@@ -16,6 +16,7 @@ def policy(window: str, attempt: str = "10s", rule: str = "failure_ratio: 50%") 
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("window", "severity"),
     [
@@ -26,7 +27,7 @@ def policy(window: str, attempt: str = "10s", rule: str = "failure_ratio: 50%") 
     ],
 )
 def test_boundaries(window: str, severity: Severity | None) -> None:
-    """Twice the timeout is enough; below the timeout it is an error."""
+    """2 x 10 s = 20 s is enough; below the timeout of 10 s it is an error."""
     found = lint_yaml(policy(window), "CB004")
     assert [d.severity for d in found] == ([] if severity is None else [severity])
 

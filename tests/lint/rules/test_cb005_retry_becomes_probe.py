@@ -5,40 +5,129 @@ from __future__ import annotations
 import pytest
 
 from policyctl.lint.testing import lint_yaml, operation_yaml
+from policyctl.runtime import settings
+from policyctl.runtime.policy import Policy
+from policyctl.testing import fake_clock
 
 HEAD = "transport: http\nidempotent: true\nattempt_timeout: 2s\n"
-RETRY = "retry: {max_attempts: 3, backoff: {initial: 1s, max: 4s}}\n"
+RETRY = "retry: {max_attempts: 3, backoff: {initial: 2s, max: 10s, jitter: none}}\n"
 
 
-def policy(recovery: str, retry: str = RETRY, more: str = "") -> str:
-    """An operation whose circuit stays open this long."""
+def policy(recovery: str, retry: str = RETRY, more: str = "", budget: str = "") -> str:
+    """An operation whose circuit stays open this long; its retries wait 2 s and 4 s."""
     return operation_yaml(
-        f"{HEAD}{retry}circuit_breaker: {{recovery_timeout: {recovery}{more}}}"
+        f"{HEAD}{budget}{retry}circuit_breaker: {{recovery_timeout: {recovery}{more}}}"
     )
 
 
-@pytest.mark.parametrize(("recovery", "count"), [("7s", 1), ("7001ms", 0), ("5s", 1)])
+EXACT = "{initial: %s, jitter: 0%%}"
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("recovery", "count"),
+    [
+        (EXACT % "4s", 1),
+        (EXACT % "4001ms", 0),
+        ("5s", 1),
+        ("5001ms", 0),
+        ("{initial: 8s, jitter: 50%}", 1),
+        ("{initial: 8001ms, jitter: 50%}", 0),
+    ],
+)
 def test_boundary(recovery: str, count: int) -> None:
-    """1 s + 2 s of waits and 2 x 2 s of attempts are 7 s; equality is reported."""
+    """The longest wait is 2 s x 2 = 4 s; equality is reported.
+
+    A break of 5 s with the default jitter of 20 % may last 4 s, one of 8 s with 50 % too.
+    """
     assert len(lint_yaml(policy(recovery), "CB005")) == count
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("backoff", "longest"),
+    [
+        ("{initial: 2s, max: 3s, jitter: none}", 3000),
+        ("{initial: 2s, multiplier: 1, jitter: full}", 2000),
+        ("{initial: 2s, max: 10s, jitter: equal}", 4000),
+        ("{initial: 2s, max: 10s, jitter: 0.5}", 6000),
+        ("{initial: 1s, max: 20s, jitter: decorrelated}", 9000),
+    ],
+)
+def test_the_longest_jitter_counts(backoff: str, longest: int) -> None:
+    """4 s cut to 3 s; 2 s each; 4 s; 4 s x 1.5; and decorrelated 1 s x 3 x 3."""
+    retry = f"retry: {{max_attempts: 3, backoff: {backoff}}}\n"
+    assert len(lint_yaml(policy(EXACT % f"{longest}ms", retry), "CB005")) == 1
+    assert lint_yaml(policy(EXACT % f"{longest + 1}ms", retry), "CB005") == []
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("budget", "count"),
+    [
+        ("budget: 3s\n", 0),
+        ("budget: 3001ms\n", 1),
+        ("budget: {total: 5s, minimum: 2s}\n", 0),
+        ("budget: {total: 5s, minimum: 1999ms}\n", 1),
+        ("budget: {inherit: true}\n", 1),
+    ],
+)
+def test_the_budget_bounds_a_wait(budget: str, count: int) -> None:
+    """A wait of 3 s needs a budget over 3 s, or over 3 s and its minimum."""
+    assert len(lint_yaml(policy(EXACT % "3s", budget=budget), "CB005")) == count
+
+
 def test_message_and_place() -> None:
-    """The sum is printed with its parts, at the recovery timeout."""
+    """The shortest break and the longest wait are printed, at the recovery timeout."""
     (found,) = lint_yaml(policy("5s"), "CB005")
     assert found.message == (
-        "recovery_timeout 5s <= 7s of one call's retries (3s of waits + 2 x 2s): "
+        "recovery_timeout 5s - 20% = 4s <= 4s of wait before a retry: "
         "the call that opened the circuit can be its probe"
     )
-    assert found.help == "set recovery_timeout: 11s"
+    assert found.help == "set recovery_timeout: 7.5s"
     assert (found.span.line, found.span.column) == (10, 41)
+    (plain,) = lint_yaml(policy(EXACT % "3s"), "CB005")
+    assert plain.message.startswith("recovery_timeout 3s <= 4s of wait before a retry")
+    assert plain.help == "set recovery_timeout: 6s"
 
 
-def test_the_longest_jitter_counts() -> None:
-    """With +/-50 % the waits may be 1.5 s + 3 s, so 8.5 s in all."""
-    retry = RETRY.replace("max: 4s", "max: 4s, jitter: 0.5")
-    assert len(lint_yaml(policy("8500ms", retry), "CB005")) == 1
-    assert lint_yaml(policy("8501ms", retry), "CB005") == []
+def test_a_break_that_may_last_no_time_gets_no_number() -> None:
+    """With 100 % of jitter no length helps."""
+    (found,) = lint_yaml(policy("{initial: 5m, jitter: 100%}"), "CB005")
+    assert found.help == (
+        "lower retry.backoff.max, and recovery_timeout.jitter if it is near 100%"
+    )
+    assert found.fix is None
+
+
+def test_a_rejected_retry_ends_the_call() -> None:
+    """The runtime agrees: 4 s of wait outlast a break of 4 s, and not one of 4.001 s."""
+    for recovery, attempts in ((4.0, 3), (4.001, 2)):
+        guarded = Policy(
+            service="a",
+            operation=f"b{attempts}",
+            retry=settings.Retry(
+                max_attempts=3,
+                backoff=settings.Backoff(
+                    initial=2.0, multiplier=2.0, max=10.0, jitter="none"
+                ),
+                retry_on=("ConnectionError",),
+            ),
+            circuit_breaker=settings.CircuitBreaker(
+                failure_threshold=2,
+                recovery_timeout=settings.Recovery(initial=recovery, jitter=0.0),
+                record_on=("ConnectionError",),
+            ),
+        )
+        calls: list[None] = []
+
+        def fail(made: list[None] = calls) -> None:
+            made.append(None)
+            raise ConnectionError
+
+        with fake_clock(), pytest.raises(ConnectionError):
+            guarded.call(fail)
+        assert len(calls) == attempts
 
 
 @pytest.mark.parametrize(
@@ -92,5 +181,5 @@ def test_waits_without_end_get_no_break_to_outlast_them() -> None:
         "CB005",
     )
     assert finding.help is not None
-    assert finding.help.startswith("lower retry.max_attempts or retry.backoff.max")
+    assert finding.help.startswith("lower retry.backoff.max")
     assert finding.fix is None
