@@ -89,6 +89,8 @@ def _demand(service: Service, context: Context) -> Demand:
         load = context.traffic.of_operation(operation)
         if load.rate is None:
             missing += load.missing_rate
+        if _counts_processes(operation):
+            missing += load.missing_callers
         rate = context.traffic.at_least(operation.id)
         if rate == 0:
             continue
@@ -106,17 +108,30 @@ def _demand(service: Service, context: Context) -> Demand:
     return Demand(first, attempts, tuple(missing))
 
 
+def _counts_processes(policy: Operation) -> bool:
+    """Whether its attempts depend on how many processes make them."""
+    budget = None if policy.retry is None else policy.retry.budget
+    limit = policy.rate_limit
+    shared = limit is None or limit.mode != "enforce" or limit.store == "redis"
+    return not shared or (budget is not None and budget.floor > 0)
+
+
 def _limited(policy: Operation, load: Load, rate: float) -> float:
-    """Attempts/s of ``rate`` first tries, as far as the rate limit lets them through.
+    """Attempts/s of ``rate`` first tries, as far as the rate limit lets them through."""
+    attempts = rate * amplification(policy, load) if rate else 0.0
+    return min(attempts, most_attempts(policy, load))
+
+
+def most_attempts(policy: Operation, load: Load) -> float:
+    """Attempts/s that the rate limit lets through; infinite without one.
 
     The limit counts attempts (C1), in memory for each client process by itself.
     """
-    attempts = rate * amplification(policy, load) if rate else 0.0
     limit = policy.rate_limit
     if limit is None or limit.mode != "enforce":
-        return attempts
+        return math.inf
     processes = 1 if limit.store == "redis" else load.callers or 1
-    return min(attempts, limit.rate * processes)
+    return limit.rate * processes
 
 
 def callee_of(site: Site, context: Context) -> Service:

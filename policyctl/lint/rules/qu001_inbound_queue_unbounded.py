@@ -7,7 +7,7 @@ from typing import ClassVar
 from policyctl.diagnostics import Severity
 from policyctl.lint import mend, place
 from policyctl.lint.context import Context
-from policyctl.lint.rule import Outcomes, Rule
+from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Service
 
 
@@ -54,6 +54,7 @@ class InboundQueueUnbounded(Rule):
     code: ClassVar[str] = "QU001"
     name: ClassVar[str] = "inbound-queue-unbounded"
     severity: ClassVar[Severity] = Severity.ERROR
+    facts: ClassVar[tuple[str, ...]] = ("facts.workers",)
 
     def check_service(self, service: Service, context: Context) -> Outcomes:
         inbound = service.inbound
@@ -77,6 +78,8 @@ class InboundQueueUnbounded(Rule):
                     safe=False,
                 ),
             )
+            if workers is None:
+                yield from missing([f"{service.name}.facts.workers"])
         elif bulkhead.mode != "enforce":
             yield self.finding(
                 place.of_service(service),

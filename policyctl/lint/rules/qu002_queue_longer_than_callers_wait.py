@@ -11,7 +11,7 @@ from policyctl.lint.compare import over
 from policyctl.lint.context import Context
 from policyctl.lint.formulas.concurrency import queue_wait
 from policyctl.lint.rule import Outcomes, Rule, missing
-from policyctl.resolve.policy import Bulkhead, Service
+from policyctl.resolve.policy import Bulkhead, Operation, Service
 
 
 class QueueLongerThanCallersWait(Rule):
@@ -20,7 +20,9 @@ class QueueLongerThanCallersWait(Rule):
     What:
         The wait in a full `inbound.bulkhead` queue plus the mean service time,
         `Q S / c + S`, is longer than the `attempt_timeout` of every caller (an error),
-        or of the least patient one (a warning). `max_wait` bounds the wait.
+        or of the least patient one (a warning). `max_wait` bounds the wait. Where all
+        callers pass their budget on in the header that `inbound.budget` reads, expired
+        requests leave the queue unserved, and it is info.
 
     Why:
         A queue longer than its callers' patience turns all work into waste: in a model
@@ -81,14 +83,18 @@ class QueueLongerThanCallersWait(Rule):
         if times is None or times.mean is None:
             yield from missing([f"{service.name}.facts.service_time.mean"])
             return
-        patience = _patience(service, context)
-        if not patience:
+        callers = _callers(service, context)
+        if not callers:
             return
-        workers = min(bulkhead.max_concurrent, service.facts.workers or math.inf)
+        known = service.facts.workers
+        workers = min(bulkhead.max_concurrent, math.inf if known is None else known)
         wait = queue_wait(bulkhead.max_queue, int(workers), times.mean)
         lasting = min(wait, bulkhead.max_wait) + times.mean
-        if over(lasting, min(patience)):
-            yield self._late(service, bulkhead, times.mean, int(workers), patience)
+        least = min(timeout for timeout, _policy in callers)
+        if over(lasting, least):
+            yield self._late(service, bulkhead, times.mean, int(workers), callers)
+        elif known is None and over(bulkhead.max_wait + times.mean, least):
+            yield from missing([f"{service.name}.facts.workers"])
 
     def _late(
         self,
@@ -96,8 +102,9 @@ class QueueLongerThanCallersWait(Rule):
         bulkhead: Bulkhead,
         mean: float,
         workers: int,
-        patience: list[float],
+        callers: list[Caller],
     ) -> Diagnostic:
+        patience = [timeout for timeout, _policy in callers]
         wait = queue_wait(bulkhead.max_queue, workers, mean)
         key, text = (
             "max_queue",
@@ -116,7 +123,7 @@ class QueueLongerThanCallersWait(Rule):
             f"the last request of a full queue is served after {show.duration(lasting)} "
             f"({text} + {show.duration(mean)}), when {who} has given up "
             f"({show.duration(max(patience) if every else min(patience))})",
-            severity=None if every else Severity.WARNING,
+            severity=_severity(service, callers, every),
             help=f"set max_queue: {limit}, or max_wait: {show.floor_duration(room)}",
             fix=mend.set_value(
                 place.of_service(service),
@@ -127,9 +134,28 @@ class QueueLongerThanCallersWait(Rule):
         )
 
 
-def _patience(service: Service, context: Context) -> list[float]:
-    """The attempt timeouts of all callers, overrides included; seconds."""
-    found: list[float] = []
+Caller = tuple[float, Operation]
+
+
+def _severity(service: Service, callers: list[Caller], every: bool) -> Severity | None:
+    if all(_drops_expired(service, policy) for _timeout, policy in callers):
+        return Severity.INFO
+    return None if every else Severity.WARNING
+
+
+def _drops_expired(service: Service, caller: Operation) -> bool:
+    """Whether the server knows when a request of this caller is no longer wanted."""
+    budget = None if service.inbound is None else service.inbound.budget
+    read = None if budget is None else budget.header
+    sent = None if caller.budget is None else caller.budget.header
+    if read is None or sent is None:
+        return False
+    return read.name.lower() == sent.name.lower()
+
+
+def _callers(service: Service, context: Context) -> list[Caller]:
+    """The attempt timeouts of all callers in seconds, overrides included."""
+    found: list[Caller] = []
     for operation in service.operations.values():
         policies = [operation]
         for edge in context.graph.callers(operation.id):
@@ -138,5 +164,5 @@ def _patience(service: Service, context: Context) -> list[float]:
         for policy in policies:
             timeout = policy.attempt_timeout
             if timeout is not None and timeout.total is not None:
-                found.append(timeout.total)
+                found.append((timeout.total, policy))
     return found

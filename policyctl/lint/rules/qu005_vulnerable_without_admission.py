@@ -9,7 +9,7 @@ from policyctl.diagnostics import Severity
 from policyctl.lint import amplify, place, show
 from policyctl.lint.compare import reaches
 from policyctl.lint.context import Context
-from policyctl.lint.rule import Outcomes, Rule
+from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Service
 
 
@@ -78,10 +78,15 @@ class VulnerableWithoutAdmission(Rule):
 
     def check_service(self, service: Service, context: Context) -> Outcomes:
         capacity = service.facts.capacity
-        if capacity is None or not service.operations or _admits(service):
+        if not service.operations or _admits(service):
             return
         demand = amplify.demand(service, context)
+        if capacity is None:
+            if _is_retried(service, context):
+                yield from missing([f"{service.name}.facts.capacity", *demand.missing])
+            return
         if not demand.first or not reaches(demand.attempts, capacity):
+            yield from missing(demand.missing)
             return
         shown = "without limit"
         if not math.isinf(demand.attempts):
@@ -94,6 +99,16 @@ class VulnerableWithoutAdmission(Rule):
             severity=Severity.ERROR if service.critical else None,
             help=_help(service, capacity),
         )
+
+
+def _is_retried(service: Service, context: Context) -> bool:
+    """Whether anybody sends more than one attempt for a call of this service."""
+    policies = list(service.operations.values())
+    for operation in service.operations.values():
+        calls = (edge.call for edge in context.graph.callers(operation.id))
+        policies += [c.policy for c in calls if c is not None and c.policy is not None]
+    several = any(p.hedge is not None or amplify.attempts_of(p) > 1 for p in policies)
+    return several or amplify.layer_attempts(service) > 1
 
 
 def _admits(service: Service) -> bool:

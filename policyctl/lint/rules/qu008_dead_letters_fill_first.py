@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from policyctl.checks.limits import LIMITS
 from policyctl.diagnostics import Severity
 from policyctl.lint import mend
 from policyctl.lint.context import Context, QueueSite
@@ -66,17 +67,16 @@ class DeadLettersFillFirst(Rule):
         if size is None or size >= queue.max_size:
             return
         spills = queue.overflow == "dead_letter"
+        better = str(min(max(10_000, 10 * queue.max_size), _MOST))
         yield self.finding(
             site.place,
             "dead_letter.max_size",
             f"dead letters hold {size} items, and the queue {queue.max_size}",
             severity=None if spills else Severity.INFO,
-            help=f"set dead_letter.max_size: {max(10000, 10 * queue.max_size)}",
-            fix=mend.set_value(
-                site.place,
-                "dead_letter.max_size",
-                str(max(10000, 10 * queue.max_size)),
-                safe=False,
-            ),
+            help=f"set dead_letter.max_size: {better}",
+            fix=mend.set_value(site.place, "dead_letter.max_size", better, safe=False),
             also=(("max_size", "the queue"),),
         )
+
+
+_MOST = int(LIMITS["dead_letter.max_size"].maximum)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policyctl.diagnostics import Severity
-from policyctl.lint.testing import lint_yaml
+from policyctl.lint.testing import lint_yaml, run_yaml
 
 
 def policy(inbound: str, facts: str = "") -> str:
@@ -39,6 +39,16 @@ def test_help_takes_the_workers() -> None:
     )
     assert found.help == "add bulkhead: {max_concurrent: 16, max_wait: 50ms} to inbound"
     assert found.policy_path == "search_api.inbound"
+
+
+@pytest.mark.missing_facts
+def test_unknown_workers_are_named() -> None:
+    """Whether anything bounds the requests in work decides between error and warning."""
+    result = run_yaml(policy("{rate_limit: {rate: 500/s}}"), "QU001")
+    assert [d.severity for d in result.diagnostics] == [Severity.WARNING]
+    assert [s.fact for s in result.coverage.skipped] == ["search_api.facts.workers"]
+    bounded = run_yaml(policy("{bulkhead: {max_concurrent: 20}}"), "QU001")
+    assert bounded.coverage.skipped == ()
 
 
 def test_clients_are_not_asked() -> None:

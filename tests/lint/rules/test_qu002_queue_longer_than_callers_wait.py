@@ -27,19 +27,23 @@ def policy(
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("queue", "count"), [(90, 0), (91, 1)])
 def test_boundary(queue: int, count: int) -> None:
     """90 x 0.1 s / 10 + 0.1 s are just the 1 s that callers wait."""
     assert len(lint_yaml(policy(queue), "QU002")) == count
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("attempts", "severity"),
     [
         (("1s",), Severity.ERROR),
+        (("1s", "10099ms"), Severity.ERROR),
         (("1s", "10s"), Severity.ERROR),
         (("1s", "10100ms"), Severity.WARNING),
         (("10100ms",), None),
+        (("10099ms",), Severity.ERROR),
     ],
 )
 def test_every_caller_or_the_least_patient(
@@ -61,6 +65,7 @@ def test_messages() -> None:
     assert found.policy_path == "search_api.inbound.bulkhead.max_queue"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("wait", "count"), [("900ms", 0), ("901ms", 1), ("0s", 0)])
 def test_max_wait_bounds_the_wait(wait: str, count: int) -> None:
     """A long queue that nobody waits in for long is fine."""
@@ -89,9 +94,50 @@ def test_overrides_of_callers_count() -> None:
     assert found.message.endswith("when the least patient caller has given up (300ms)")
 
 
+HEADER = "header: {name: X-Timeout-Budget}"
+
+
+@pytest.mark.parametrize(
+    ("sent", "severity"),
+    [
+        (HEADER, Severity.INFO),
+        ("header: {name: x-timeout-budget}", Severity.INFO),
+        ("header: {name: X-Other}", Severity.ERROR),
+        ("total: 2s", Severity.ERROR),
+    ],
+)
+def test_servers_that_drop_what_has_expired(sent: str, severity: Severity) -> None:
+    """A caller's budget in the header that the server reads ends the wait in the queue."""
+    text = policy().replace(
+        "attempt_timeout: 1s", f"attempt_timeout: 1s, budget: {{{sent}}}"
+    )
+    (found,) = lint_yaml(f"{text}  budget: {{default: 5s, {HEADER}}}\n", "QU002")
+    assert found.severity is severity
+
+
+@pytest.mark.missing_facts
+def test_missing_workers_are_named_where_they_could_decide() -> None:
+    """Fewer workers than slots make the wait longer, up to max_wait."""
+    unknown = "service_time: {mean: 100ms}"
+    result = run_yaml(policy(90, facts=unknown), "QU002")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == ["search_api.facts.workers"]
+    bounded = run_yaml(policy(90, "900ms", facts=unknown), "QU002")
+    assert (bounded.diagnostics, bounded.coverage.skipped) == ((), ())
+    assert len(lint_yaml(policy(91, facts=unknown), "QU002")) == 1
+
+
+def test_callers_without_a_timeout_are_not_asked() -> None:
+    """Nobody is known to give up; TB001 speaks of that."""
+    result = run_yaml(policy(attempts=("off",)), "QU002")
+    assert (result.diagnostics, result.coverage.skipped) == ((), ())
+
+
+@pytest.mark.missing_facts
 def test_missing_service_time_is_named() -> None:
     """Without the mean service time the wait is unknown."""
     result = run_yaml(policy(facts="workers: 10"), "QU002")
+    assert result.diagnostics == ()
     assert [s.fact for s in result.coverage.skipped] == [
         "search_api.facts.service_time.mean"
     ]

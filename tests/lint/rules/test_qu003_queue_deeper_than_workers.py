@@ -8,6 +8,7 @@ from policyctl.diagnostics import Severity
 from policyctl.lint.testing import lint_yaml
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("bulkhead", "message"),
     [
@@ -28,3 +29,29 @@ def test_boundaries(bulkhead: str, message: str | None) -> None:
     if found:
         assert found[0].severity is Severity.INFO
         assert found[0].help == "set max_queue: 50 unless traffic comes in bursts"
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("queue", "message"),
+    [(200, None), (201, "max_queue 201 > 2 x max_concurrent 100")],
+)
+def test_threshold_can_be_set(queue: int, message: str | None) -> None:
+    """A project may allow two waiting requests for each slot."""
+    text = (
+        "version: 1\nservice: search_api\nowner: s\ninbound:\n"
+        f"  bulkhead: {{max_concurrent: 100, max_queue: {queue}, max_wait: 50ms}}\n"
+    )
+    found = lint_yaml(text, "QU003", thresholds={"QU003": {"share": 2}})
+    assert [d.message for d in found] == ([] if message is None else [message])
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("wait", "count"), [("0s", 0), ("1us", 1)])
+def test_queues_that_nobody_waits_in(wait: str, count: int) -> None:
+    """Without a wait the queue is never used; the shortest wait uses it."""
+    text = (
+        "version: 1\nservice: search_api\nowner: s\ninbound:\n"
+        f"  bulkhead: {{max_concurrent: 100, max_queue: 51, max_wait: {wait}}}\n"
+    )
+    assert len(lint_yaml(text, "QU003")) == count

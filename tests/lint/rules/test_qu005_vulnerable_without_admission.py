@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policyctl.diagnostics import Severity
-from policyctl.lint.testing import lint_yaml, operation_yaml
+from policyctl.lint.testing import lint_yaml, operation_yaml, run_yaml
 
 
 def policy(capacity: str = "400/s", service: str = "", attempts: int = 2) -> str:
@@ -18,7 +18,8 @@ def policy(capacity: str = "400/s", service: str = "", attempts: int = 2) -> str
     )
 
 
-@pytest.mark.parametrize(("capacity", "count"), [("400/s", 1), ("401/s", 0)])
+@pytest.mark.boundary
+@pytest.mark.parametrize(("capacity", "count"), [("400/s", 1), ("400.1/s", 0)])
 def test_boundary(capacity: str, count: int) -> None:
     """200/s x 2 just reach 400/s."""
     assert len(lint_yaml(policy(capacity), "QU005")) == count
@@ -56,9 +57,64 @@ def test_any_limit_that_enforces_will_do(inbound: str, count: int) -> None:
     assert len(lint_yaml(policy(service=inbound), "QU005")) == count
 
 
-def test_unknown_capacity_or_rate_is_silent() -> None:
-    """Nothing is proved without both."""
-    text = operation_yaml("transport: http\nfacts: {rate: 200/s}")
-    assert lint_yaml(text, "QU005") == []
-    text = operation_yaml("transport: http", "facts: {capacity: 1/s}")
-    assert lint_yaml(text, "QU005") == []
+CAPACITY, RATE, CALLERS = (
+    "payment_api.facts.capacity",
+    "payment_api.operations.charge.facts.rate",
+    "payment_api.operations.charge.facts.callers",
+)
+BUDGET = "retry: {budget: {ratio: 10%, refill: success, floor: 1/s}}"
+
+
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("settings", "service", "absent"),
+    [
+        ("facts: {rate: 200/s}\nretry: {}", "", [CAPACITY]),
+        ("facts: {rate: 200/s}\nhedge: {delay: 1s}", "", [CAPACITY]),
+        ("facts: {callers: 2}", "facts: {capacity: 1/s}", [RATE]),
+        ("facts: {callers: 2}\nretry: {}", "", [CAPACITY, RATE]),
+        (f"facts: {{rate: 9/s}}\n{BUDGET}", "facts: {capacity: 10/s}", [CALLERS]),
+    ],
+)
+def test_missing_facts_are_named(
+    settings: str, service: str, absent: list[str]
+) -> None:
+    """Nothing is proved without capacity and rate, or callers where floors are theirs."""
+    text = operation_yaml(f"transport: http\nidempotent: true\n{settings}", service)
+    result = run_yaml(text, "QU005")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == absent
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("callers", "count"), [(0, 0), (1, 1)])
+def test_floors_of_retry_budgets(callers: int, count: int) -> None:
+    """9/s and a floor of 1/s of one process reach 10/s; without one they do not."""
+    stated = f", callers: {callers}" if callers else ""
+    text = operation_yaml(
+        f"transport: http\nidempotent: true\nfacts: {{rate: 9/s{stated}}}\n{BUDGET}",
+        "facts: {capacity: 10/s}",
+    )
+    assert len(lint_yaml(text, "QU005")) == count
+
+
+def test_services_that_nobody_retries_need_no_facts() -> None:
+    """A layer that tries again, or a caller with a retry of its own, does need them."""
+    text = operation_yaml("transport: http\nidempotent: true\nretry: {max_attempts: 1}")
+    assert run_yaml(text, "QU005").coverage.skipped == ()
+    mesh = operation_yaml(
+        "transport: http", "facts: {layers: [{name: mesh, max_attempts: 2}]}"
+    )
+    assert CAPACITY in [s.fact for s in run_yaml(mesh, "QU005").coverage.skipped]
+    shop = (
+        "---\nversion: 1\nservice: shop\nowner: s\ncalls:\n"
+        "  - {to: payment_api.charge, override: {retry: {max_attempts: 2}}}\n"
+    )
+    both = run_yaml(text + shop, "QU005")
+    assert CAPACITY in [s.fact for s in both.coverage.skipped]
+
+
+def test_services_that_admit_less_need_no_facts() -> None:
+    """Where something turns requests away, nothing is asked."""
+    text = operation_yaml("transport: http", "inbound: {rate_limit: {rate: 9/s}}")
+    assert run_yaml(text, "QU005").coverage.skipped == ()

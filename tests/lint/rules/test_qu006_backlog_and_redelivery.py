@@ -26,6 +26,7 @@ def policy(
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("lease", "store", "severity"),
     [
@@ -35,7 +36,7 @@ def policy(
     ],
 )
 def test_lease(lease: str, store: str, severity: Severity | None) -> None:
-    """A lease as long as the worst case is enough."""
+    """A lease as long as the worst case, 3 x 20 s + 0.1 s + 0.2 s = 60.3 s, is enough."""
     found = lint_yaml(policy(f"    lease: {lease}\n", store), "QU006")
     assert [d.severity for d in found] == ([] if severity is None else [severity])
 
@@ -69,7 +70,8 @@ FACTS = "    facts: {rate: %s, latency: {mean: 100ms}}\n"
 FLEET = "facts: {instances: 2}\n"
 
 
-@pytest.mark.parametrize(("rate", "count"), [("39/s", 0), ("40/s", 1)])
+@pytest.mark.boundary
+@pytest.mark.parametrize(("rate", "count"), [("39.9/s", 0), ("40/s", 1)])
 def test_consumers_must_serve_more_than_arrives(rate: str, count: int) -> None:
     """2 processes x 2 consumers / 0.1 s serve 40/s; as many arrivals never drain."""
     text = policy(
@@ -85,7 +87,8 @@ def test_consumers_must_serve_more_than_arrives(rate: str, count: int) -> None:
         assert found[0].help == "set concurrency: 3 or more"
 
 
-@pytest.mark.parametrize(("age", "count"), [("10m", 0), ("599s", 1)])
+@pytest.mark.boundary
+@pytest.mark.parametrize(("age", "count"), [("10m", 0), ("599999ms", 1)])
 def test_backlog_of_an_outage(age: str, count: int) -> None:
     """20/s x 600 s / (40 - 20)/s = 600 s to drain."""
     text = policy(
@@ -97,14 +100,44 @@ def test_backlog_of_an_outage(age: str, count: int) -> None:
     found = lint_yaml(text, "QU006")
     assert [d.severity for d in found] == [Severity.WARNING] * count
     if found:
-        assert found[0].message.endswith("takes 10m to drain, over max_age 9m59s")
+        assert found[0].message.endswith("takes 10m to drain, over max_age 9m59.999s")
 
 
-def test_missing_facts_are_named() -> None:
-    """Rate, mean latency and instances unlock the arithmetic."""
-    result = run_yaml(policy(), "QU006")
+@pytest.mark.boundary
+@pytest.mark.parametrize(("age", "count"), [("1m", 0), ("59999ms", 1)])
+def test_outage_can_be_set(age: str, count: int) -> None:
+    """20/s x 60 s / (40 - 20)/s = 60 s to drain after an outage of a minute."""
+    text = policy(
+        f"    max_age: {age}\n",
+        facts=FACTS % "20/s",
+        service=FLEET,
+        consume="{operation: worker.handle, concurrency: 2}",
+    )
+    found = lint_yaml(text, "QU006", thresholds={"QU006": {"outage": "1m"}})
+    assert [d.message for d in found] == [
+        (
+            "4 consumers x 100ms serve 40/s, and 20/s arrive: the backlog of an outage of 1m "
+            "takes 1m to drain, over max_age 59.999s"
+        )
+    ] * count
+
+
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("facts", "service", "absent"),
+    [
+        ("", "", ["facts.instances", "handle.latency.mean", "handle.rate"]),
+        ("{rate: 1/s, latency: {mean: 9s}}", "", ["facts.instances"]),
+        ("{rate: 1/s, latency: {p99: 9s}}", FLEET, ["handle.latency.mean"]),
+        ("{latency: {mean: 9s}}", FLEET, ["handle.rate"]),
+    ],
+)
+def test_missing_facts_are_named(facts: str, service: str, absent: list[str]) -> None:
+    """Rate, mean latency and instances unlock the arithmetic, each by itself."""
+    stated = f"    facts: {facts}\n" if facts else ""
+    result = run_yaml(policy(facts=stated, service=service), "QU006")
+    assert result.diagnostics == ()
     assert [s.fact for s in result.coverage.skipped] == [
-        "worker.facts.instances",
-        "worker.operations.handle.facts.latency.mean",
-        "worker.operations.handle.facts.rate",
+        f"worker.{fact.replace('handle.', 'operations.handle.facts.')}"
+        for fact in absent
     ]

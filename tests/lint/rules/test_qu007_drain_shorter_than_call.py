@@ -21,6 +21,7 @@ def policy(
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("drain", "count"), [(", drain: 9s", 0), (", drain: 8999ms", 1), ("", 0)]
 )

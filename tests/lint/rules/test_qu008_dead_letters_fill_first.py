@@ -8,6 +8,7 @@ from policyctl.diagnostics import Severity
 from policyctl.lint.testing import lint_yaml
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("overflow", "size", "severity"),
     [
@@ -29,3 +30,23 @@ def test_sizes(overflow: str, size: int, severity: Severity | None) -> None:
     if found:
         assert found[0].message == "dead letters hold 999 items, and the queue 1000"
         assert found[0].span.line == 10
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("size", "better"),
+    [
+        (1000, 10_000),
+        (1001, 10_010),
+        (100_000_000, 1_000_000_000),
+        (100_000_001, 1_000_000_000),
+    ],
+)
+def test_advice_is_ten_times_the_queue_within_bounds(size: int, better: int) -> None:
+    """At least 10,000 and at most the 10^9 that the language takes."""
+    text = (
+        "version: 1\nservice: worker\nowner: w\nqueues:\n  jobs:\n    store: sqlite\n"
+        f"    path: jobs.db\n    max_size: {size}\n    dead_letter: {{max_size: 9}}\n"
+    )
+    (found,) = lint_yaml(text, "QU008")
+    assert found.help == f"set dead_letter.max_size: {better}"

@@ -7,6 +7,7 @@ import pytest
 from policyctl.lint.testing import lint_yaml
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("age", "started"),
     [
