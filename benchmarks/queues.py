@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from policyctl.runtime.queues import Queue, Redis, Sqlite, live
+from policyctl.runtime.stores.redis import RedisServer, Script
+from policyctl.runtime.stores.redis_quick import QuickConnections, QuickScript
 
 ROUNDS = 15
 PAYLOAD = {"order": 4711, "agent": "a-17", "values": [1.5, 2.5, 3.5], "note": "x" * 60}
@@ -224,12 +226,19 @@ def redis(url: str) -> None:
     os.environ["BENCH_REDIS_URL"] = url
     client = library.Redis.from_url(url)
     digest = client.script_load(FLOOR_LUA)
+    connections = QuickConnections(RedisServer("BENCH_REDIS_URL"))
+    quick = QuickScript(connections, Script(FLOOR_LUA), ["quick"], [])
     ours = queue("redis", Redis(key="bench", url_env="BENCH_REDIS_URL"))
     ours.put(PAYLOAD)
 
     def floor() -> int:
         for _ in range(50):
             client.evalsha(digest, 1, "floor", BODY, 10_000_000)
+        return 50
+
+    def floor_sent_quickly() -> int:
+        for _ in range(50):
+            quick.run((BODY, 10_000_000))
         return 50
 
     def put() -> int:
@@ -251,6 +260,7 @@ def redis(url: str) -> None:
     name = "bare LPUSH with a length check in Lua"
     cases: dict[str, Work] = {
         name: floor,
+        "the same, sent the way that ours is": floor_sent_quickly,
         "policyctl put": put,
         "policyctl put_many of 200": batch,
         "policyctl take and ack": one,

@@ -28,6 +28,11 @@ class Codec(Protocol):
         ...
 
 
+_write = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":")
+).encode
+
+
 class JsonCodec:
     """JSON by a shape; refuses NaN and infinity, which JSON does not have."""
 
@@ -37,10 +42,7 @@ class JsonCodec:
     def encode(self, value: Any) -> bytes:
         """The payload as compact UTF-8 JSON."""
         data = self._shape.pack(value)
-        text = json.dumps(
-            data, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-        )
-        return text.encode("utf-8")
+        return _write(data).encode("utf-8")
 
     def decode(self, data: bytes) -> Any:
         """The payload from its JSON."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from functools import partial
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 R = TypeVar("R")
@@ -13,15 +16,48 @@ R = TypeVar("R")
 THREADS = 4
 """Writers of one file wait for each other, so that more would only wait."""
 
-_pools: dict[int, ThreadPoolExecutor] = {}
+
+class _Threads:
+    """Daemon threads, made when there is work: a step that hangs holds up no exit."""
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._lock = Lock()
+        self._started = 0
+
+    def submit(self, run: Callable[[], R]) -> Future[R]:
+        """Run it in one of the threads."""
+        future: Future[R] = Future()
+        with self._lock:
+            if self._started < THREADS:
+                name = f"policyctl queue {self._started}"
+                Thread(target=self._run, name=name, daemon=True).start()
+                self._started += 1
+        self._work.put(partial(_fulfil, future, run))
+        return future
+
+    def _run(self) -> None:
+        while True:
+            self._work.get()()
 
 
-def _pool() -> ThreadPoolExecutor:
+def _fulfil(future: Future[R], run: Callable[[], R]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        future.set_result(run())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+_pools: dict[int, _Threads] = {}
+
+
+def _pool() -> _Threads:
     """The threads of this process."""
     pool = _pools.get(os.getpid())
     if pool is None:
-        pool = ThreadPoolExecutor(THREADS, thread_name_prefix="policyctl queue")
-        _pools[os.getpid()] = pool
+        pool = _pools.setdefault(os.getpid(), _Threads())
     return pool
 
 
@@ -41,9 +77,7 @@ async def in_thread(
             undo(result)
         return result
 
-    future: asyncio.Future[R] = asyncio.get_running_loop().run_in_executor(
-        _pool(), work
-    )
+    future: asyncio.Future[R] = asyncio.wrap_future(_pool().submit(work))
     try:
         return await asyncio.shield(future)
     except asyncio.CancelledError:

@@ -69,6 +69,9 @@ local function save()
   if #values > 0 then
     redis.call('HSET', @meta, unpack(values))
   end
+  if change.level == nil and #change.dead + #change.dropped + #change.parked == 0 then
+    return total.size
+  end
   return cjson.encode(change)
 end
 
@@ -236,6 +239,13 @@ local function sweep()
       give_back(id, row, 0)
     end
   end
+end
+
+local FINISHED_KNOWN = 600
+
+local function is_finished(id)
+  local at = redis.call('ZSCORE', @done, id)
+  return at and tonumber(at) >= now - FINISHED_KNOWN
 end
 
 local function held(id, receipt)

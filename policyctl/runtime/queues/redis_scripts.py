@@ -26,7 +26,7 @@ for n = 6, #ARGV, 3 do
     states[id] = row[11] == token and 'queued' or 'duplicate'
   elseif dead then
     states[id] = cmsgpack.unpack(dead)[11] == token and 'dead_letter' or 'duplicate'
-  elseif known and redis.call('ZSCORE', @done, id) then
+  elseif known and is_finished(id) then
     states[id] = token == '' and 'queued' or 'duplicate'
   else
     fresh = fresh + 1
@@ -159,11 +159,13 @@ for n = 4, #ARGV, 2 do
     total.acked = total.acked + 1
     redis.call('ZADD', @done, string.format('%.6f', now), id)
   end
-  local finished = row or again and redis.call('ZSCORE', @done, id)
+  local finished = row or again and is_finished(id)
   done[#done + 1] = finished and 1 or 0
 end
-redis.call('ZREMRANGEBYSCORE', @done, '-inf', string.format('(%.6f', now - 600))
-redis.call('ZREMRANGEBYRANK', @done, 0, -100001)
+if math.floor(total.acked / 32) ~= math.floor((tonumber(found[7]) or 0) / 32) then
+  redis.call('ZREMRANGEBYSCORE', @done, '-inf', string.format('(%.6f', now - FINISHED_KNOWN))
+  redis.call('ZREMRANGEBYRANK', @done, 0, -100001)
+end
 return {done, save()}
 """
 

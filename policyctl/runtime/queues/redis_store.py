@@ -25,7 +25,7 @@ from policyctl.runtime.queues.settings import QueueSettings
 from policyctl.runtime.queues.timing import wall
 from policyctl.runtime.stores.errors import StoreFullError, StoreUnavailableError
 from policyctl.runtime.stores.redis import RedisServer
-from policyctl.runtime.stores.redis_quick import QuickScript
+from policyctl.runtime.stores.redis_quick import QuickConnections, QuickScript
 
 TRIES: Final = 3
 """How often a step is tried that may be repeated, when its answer is lost."""
@@ -63,16 +63,24 @@ class RedisStore:
         }
         self._names = names
         self._config = json.dumps(_config(settings))
+        self._connections = QuickConnections(server)
+        self._quick = {
+            step: QuickScript(self._connections, *found, ("", self._config))
+            for step, found in self._scripts.items()
+        }
         most = "" if settings.max_bytes is None else settings.max_bytes
         warn = settings.warn_at * settings.max_size
         self._limits = settings.max_size, most, warn
-        script, keys = self._scripts["put_one"]
-        self._quick = QuickScript(server, script, keys, ("", *self._limits), 2)
+        self._quick["put_one"] = QuickScript(
+            self._connections, *self._scripts["put_one"], ("", *self._limits)
+        )
 
-    def _run(self, step: str, *arguments: Any) -> Any:
-        now = "" if CLOCK.real else repr(wall())
+    def _run(self, step: str, *arguments: Any, checked: bool = False) -> Any:
         try:
+            if CLOCK.real:
+                return self._quick[step].run(arguments, checked=checked)
             script, keys = self._scripts[step]
+            now = repr(wall())
             return self._server.run(script, keys, [now, self._config, *arguments])
         except StoreUnavailableError as error:
             raise StoreUnavailableError(
@@ -128,7 +136,7 @@ class RedisStore:
         """
         try:
             if CLOCK.real:
-                return bool(self._quick.run(entry.id.encode(), entry.body))
+                return bool(self._quick["put_one"].run((entry.id, entry.body)))
             values = (repr(wall()), *self._limits, entry.id, entry.body)
             return bool(self._server.run(*self._scripts["put_one"], values))
         except StoreUnavailableError:
@@ -155,7 +163,7 @@ class RedisStore:
     def take(self, count: int, lease: float, change: Change) -> list[Taken]:
         """Lease up to ``count`` items."""
         receipt = os.urandom(12).hex()
-        taken, changed = self._run("take", count, lease, receipt)
+        taken, changed = self._run("take", count, lease, receipt, checked=True)
         _read_change(changed, change)
         return [_taken(values, receipt) for values in taken]
 
@@ -181,7 +189,7 @@ class RedisStore:
                 int(item.counted),
             )
         ]
-        done, changed = self._run("nack", *packed)
+        done, changed = self._run("nack", *packed, checked=True)
         _read_change(changed, change)
         return [bool(one) for one in done]
 
@@ -193,7 +201,9 @@ class RedisStore:
 
     def bury(self, item: Taken, reason: str, error: str | None, change: Change) -> bool:
         """Make a leased item a dead letter."""
-        done, changed = self._run("bury", item.id, item.receipt, reason, error or "")
+        done, changed = self._run(
+            "bury", item.id, item.receipt, reason, error or "", checked=True
+        )
         _read_change(changed, change)
         return bool(done)
 
@@ -233,7 +243,7 @@ class RedisStore:
         self, step: str, ids: list[str] | None, count: int, change: Change
     ) -> int:
         which = ["all", count] if ids is None else ["these", count, *ids[:count]]
-        moved, changed = self._run(step, *which)
+        moved, changed = self._run(step, *which, checked=True)
         _read_change(changed, change)
         return int(moved)
 
@@ -254,7 +264,7 @@ class RedisStore:
 
     def close(self) -> None:
         """Close connections."""
-        self._quick.close()
+        self._connections.close()
         self._server.close()
 
 
@@ -277,7 +287,10 @@ def _pairs(items: list[Taken]) -> list[str]:
     return [value for item in items for value in (item.id, item.receipt)]
 
 
-def _read_change(reply: bytes, change: Change) -> None:
+def _read_change(reply: bytes | int, change: Change) -> None:
+    if isinstance(reply, int):  # the size: there is nothing to tell
+        change.size = reply
+        return
     data: dict[str, Any] = json.loads(reply)
     change.level = data.get("level")
     change.size = int(data["size"])

@@ -21,82 +21,38 @@ KEEP = 16
 """Connections that are kept aside; as many threads at once use no other."""
 
 
-class QuickScript:
-    """A script with its keys and first arguments.
+class QuickConnections:
+    """Connections of a server's client that are kept aside between two uses.
 
     Args:
-        server: where it runs; on a cluster it is run by the client's own method.
-        script: the script.
-        keys: its keys.
-        first: the arguments that are always the same.
-        more: how many arguments ``run`` adds.
+        server: where they lead.
     """
 
-    __slots__ = ("_first", "_idle", "_keys", "_prefix", "_script", "_server")
+    __slots__ = ("_idle", "server")
 
-    def __init__(
-        self,
-        server: RedisServer,
-        script: Script,
-        keys: Sequence[str],
-        first: Sequence[Argument],
-        more: int,
-    ) -> None:
-        self._server = server
-        self._script = script
-        self._keys = keys
-        self._first = first
-        words = ["EVALSHA", script.digest, len(keys), *keys, *first]
-        head = b"*%d\r\n" % (len(words) + more)
-        self._prefix = head + b"".join(map(_packed, map(_bytes, words)))
+    def __init__(self, server: RedisServer) -> None:
+        self.server = server
         self._idle: list[tuple[Any, Any]] = []
 
-    def run(self, *values: bytes) -> Any:
-        """Run it with the values behind the first arguments, and give its reply.
-
-        Raises:
-            StoreUnavailableError, StoreFullError: as ``RedisServer.run``; also where
-                the connection had been closed since its last use.
-        """
-        client = self._server.client()
-        if self._server.is_cluster:
-            return self._slowly(values)
-        connection = self._borrow(client)
-        try:
-            packed = self._prefix + b"".join(map(_packed, values))
-            connection.send_packed_command((packed,), False)
-            reply = connection.read_response()
-        except BaseException as error:
-            code = error_code(error)
-            if not code:
-                connection.disconnect()  # an answer may be on its way still
-            self._give_back(client, connection)
-            if code in ("NOSCRIPT", "READONLY"):
-                return self._slowly(values)
-            if isinstance(error, Exception):
-                raise self._server.translated(error) from error
-            raise
-        self._give_back(client, connection)
-        return reply
-
-    def _slowly(self, values: tuple[bytes, ...]) -> Any:
-        return self._server.run(self._script, self._keys, [*self._first, *values])
-
-    def _borrow(self, client: Any) -> Any:
+    def borrow(self, client: Any, *, checked: bool) -> Any:
+        """A connection of the client, perhaps one that was closed unless ``checked``."""
         while True:
             try:
                 owner, connection = self._idle.pop()
             except IndexError:
-                break
-            if owner is client:
+                return self._new(client)
+            if owner is client and not (checked and _is_closed(connection)):
                 return connection
             _let_go(owner, connection)
+
+    def _new(self, client: Any) -> Any:
         try:
             return _connection_of(client.connection_pool)
         except Exception as error:
-            raise self._server.translated(error) from error
+            raise self.server.translated(error) from error
 
-    def _give_back(self, client: Any, connection: Any) -> None:
+    def give_back(self, client: Any, connection: Any) -> None:
+        """Keep a connection for the next use."""
         is_moving = getattr(connection, "should_reconnect", None)
         if is_moving is not None and is_moving():
             connection.disconnect()
@@ -109,6 +65,73 @@ class QuickScript:
         """Close the connections that are kept aside."""
         while self._idle:
             _let_go(*self._idle.pop())
+
+
+class QuickScript:
+    """A script with its keys and first arguments.
+
+    Args:
+        connections: what it is sent on; on a cluster the client's own method is used.
+        script: the script.
+        keys: its keys.
+        first: the arguments that are always the same.
+    """
+
+    __slots__ = ("_connections", "_count", "_first", "_keys", "_packed", "_script")
+
+    def __init__(
+        self,
+        connections: QuickConnections,
+        script: Script,
+        keys: Sequence[str],
+        first: Sequence[Argument],
+    ) -> None:
+        self._connections = connections
+        self._script = script
+        self._keys = keys
+        self._first = first
+        words = ["EVALSHA", script.digest, len(keys), *keys, *first]
+        self._count = len(words)
+        self._packed = b"".join(map(_packed, words))
+
+    def run(self, values: Sequence[Argument], *, checked: bool = False) -> Any:
+        """Run it with the values behind the first arguments, and give its reply.
+
+        Args:
+            values: the last arguments.
+            checked: look first whether the connection was closed, for scripts that
+                nobody repeats.
+
+        Raises:
+            StoreUnavailableError, StoreFullError: as ``RedisServer.run``; also where
+                the connection had been closed since its last use.
+        """
+        connections = self._connections
+        client = connections.server.client()
+        if connections.server.is_cluster:
+            return self._slowly(values)
+        head = b"*%d\r\n" % (self._count + len(values))
+        command = b"".join((head, self._packed, *map(_packed, values)))
+        connection = connections.borrow(client, checked=checked)
+        try:
+            connection.send_packed_command((command,), False)
+            reply = connection.read_response()
+        except BaseException as error:
+            code = error_code(error)
+            if not code:
+                connection.disconnect()  # an answer may be on its way still
+            connections.give_back(client, connection)
+            if code in ("NOSCRIPT", "READONLY"):
+                return self._slowly(values)
+            if isinstance(error, Exception):
+                raise connections.server.translated(error) from error
+            raise
+        connections.give_back(client, connection)
+        return reply
+
+    def _slowly(self, values: Sequence[Argument]) -> Any:
+        server = self._connections.server
+        return server.run(self._script, self._keys, [*self._first, *values])
 
 
 _leaked: list[object] = []
@@ -129,9 +152,15 @@ def _let_go(client: Any, connection: Any) -> None:
         _leaked.append(connection)
 
 
-def _bytes(value: Argument) -> bytes:
-    return value if isinstance(value, bytes) else str(value).encode()
+def _is_closed(connection: Any) -> bool:
+    """Whether something waits to be read: the end, or an answer to nobody."""
+    try:
+        return bool(connection.can_read())
+    except Exception:
+        return True
 
 
-def _packed(value: bytes) -> bytes:
+def _packed(value: Argument) -> bytes:
+    if not isinstance(value, bytes):
+        value = str(value).encode()
     return b"$%d\r\n%b\r\n" % (len(value), value)

@@ -282,7 +282,8 @@ def cluster() -> Iterator[str]:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1] % 40000 + 10000
-    node = ValkeyServer(port=port, **{"cluster-enabled": "yes", "save": ""})
+    options: dict[str, Any] = {"cluster-enabled": "yes", "save": ""}
+    node: Any = ValkeyServer(port=port, **options)
     node.start()
     import redis
 
@@ -297,7 +298,7 @@ def cluster() -> Iterator[str]:
 
 
 def _info(client: Any) -> bytes:
-    found = client.execute_command("CLUSTER", "INFO")
+    found: bytes | str | dict[str, str] = client.execute_command("CLUSTER", "INFO")
     if isinstance(found, dict):
         return b"\n".join(f"{k}:{v}".encode() for k, v in found.items())
-    return found if isinstance(found, bytes) else str(found).encode()
+    return found if isinstance(found, bytes) else found.encode()

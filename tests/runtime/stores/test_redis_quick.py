@@ -12,7 +12,7 @@ import pytest
 from policyctl.runtime.queues import Queue, Redis, live
 from policyctl.runtime.stores.errors import StoreUnavailableError
 from policyctl.runtime.stores.redis import RedisServer, Script
-from policyctl.runtime.stores.redis_quick import KEEP, QuickScript
+from policyctl.runtime.stores.redis_quick import KEEP, QuickConnections, QuickScript
 
 ECHO = Script("redis.call('INCR', KEYS[1]) return {ARGV[1], ARGV[2], ARGV[3]}")
 
@@ -26,29 +26,36 @@ def server(valkey: Any) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def echo(server: RedisServer) -> Iterator[QuickScript]:
+def echo(server: RedisServer) -> QuickScript:
     """Says what it was given, and counts in a key."""
-    made = QuickScript(server, ECHO, ["calls"], ["first", 5], 1)
-    yield made
-    made.close()
+    return QuickScript(QuickConnections(server), ECHO, ["calls"], ["first", 5])
 
 
 def test_what_is_sent_arrives(echo: QuickScript, valkey: Any) -> None:
     """Any bytes pass; a script that the server lost is loaded again."""
     for value in (b"", b"\r\n$3\r\n*1", bytes(range(256)), b"x" * 1_000_000):
-        assert echo.run(value) == [b"first", b"5", value]
+        assert echo.run([value]) == [b"first", b"5", value]
     valkey.client().script_flush()
-    assert echo.run(b"again") == [b"first", b"5", b"again"]
+    assert echo.run([b"again"]) == [b"first", b"5", b"again"]
     assert int(valkey.client().get("calls")) == 5
 
 
 def test_a_connection_that_was_closed_is_told(echo: QuickScript, valkey: Any) -> None:
     """The caller hears of it and may repeat; the next use has a new connection."""
-    echo.run(b"1")
+    echo.run([b"1"])
     valkey.client().client_kill_filter(skipme=True, _type="normal")
     with pytest.raises(StoreUnavailableError):
-        echo.run(b"2")
-    assert echo.run(b"3")[2] == b"3"
+        echo.run([b"2"])
+    assert echo.run([b"3"])[2] == b"3"
+
+
+def test_a_closed_connection_is_found_before_it_is_used(
+    echo: QuickScript, valkey: Any
+) -> None:
+    """What nobody repeats asks first."""
+    for n in range(3):
+        assert echo.run([n], checked=True)[2] == b"%d" % n
+        valkey.client().client_kill_filter(skipme=True, _type="normal")
 
 
 def test_an_interrupted_use_leaves_no_answer_behind(
@@ -57,7 +64,7 @@ def test_an_interrupted_use_leaves_no_answer_behind(
     """Ctrl-C between request and answer does not hand the answer to the next caller."""
     from redis.connection import Connection
 
-    echo.run(b"warm")
+    echo.run([b"warm"])
 
     def interrupted(*_args: Any, **_options: Any) -> Any:
         raise KeyboardInterrupt
@@ -65,8 +72,8 @@ def test_an_interrupted_use_leaves_no_answer_behind(
     with monkeypatch.context() as patched:
         patched.setattr(Connection, "read_response", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            echo.run(b"lost")
-    assert echo.run(b"mine")[2] == b"mine"
+            echo.run([b"lost"])
+    assert echo.run([b"mine"])[2] == b"mine"
 
 
 def test_an_error_of_the_server_keeps_the_connection(
@@ -74,14 +81,13 @@ def test_an_error_of_the_server_keeps_the_connection(
 ) -> None:
     """A refusal is an answer like any other."""
     valkey.client().set("calls", "no number")
-    echo = QuickScript(server, ECHO, ["calls"], ["first", 5], 1)
+    echo = QuickScript(QuickConnections(server), ECHO, ["calls"], ["first", 5])
     echo_before = valkey.client().info("stats")["total_connections_received"]
     for _ in range(5):
         with pytest.raises(StoreUnavailableError, match="not an integer"):
-            echo.run(b"1")
+            echo.run([b"1"])
     after = valkey.client().info("stats")["total_connections_received"]
     assert after - echo_before <= 6  # ours, the detection of clusters, and the looks
-    echo.close()
 
 
 def test_many_threads_get_their_own_answers(echo: QuickScript, valkey: Any) -> None:
@@ -91,7 +97,7 @@ def test_many_threads_get_their_own_answers(echo: QuickScript, valkey: Any) -> N
     def run(number: int) -> None:
         for n in range(20):
             value = b"%d-%d" % (number, n)
-            found = echo.run(value)
+            found = echo.run([value])
             if found[2] != value:
                 wrong.append(found)
 
@@ -106,15 +112,15 @@ def test_many_threads_get_their_own_answers(echo: QuickScript, valkey: Any) -> N
 
 def test_a_forked_child_uses_no_connection_of_its_parent(echo: QuickScript) -> None:
     """Both sides go on with their own."""
-    echo.run(b"before")
+    echo.run([b"before"])
     child = os.fork()
     if child == 0:  # pragma: no cover - ends by _exit
         ok = False
         try:
-            ok = all(echo.run(b"child%d" % n)[2] == b"child%d" % n for n in range(20))
+            ok = all(echo.run([b"child%d" % n])[2] == b"child%d" % n for n in range(20))
         finally:
             os._exit(0 if ok else 1)
-    assert all(echo.run(b"parent%d" % n)[2] == b"parent%d" % n for n in range(20))
+    assert all(echo.run([b"parent%d" % n])[2] == b"parent%d" % n for n in range(20))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
