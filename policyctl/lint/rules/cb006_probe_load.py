@@ -109,7 +109,11 @@ class ProbeLoad(Rule):
 
 
 def _probed(service: Service, context: Context) -> list[Edge]:
-    """One edge to each callee operation whose breaker probes on a worker."""
+    """One edge to each callee operation whose breaker probes on a worker.
+
+    Circuits in Redis are left out: the whole fleet shares their probes, and which
+    process makes them is unknown.
+    """
     nodes = [service.name, *(op.id for op in service.operations.values())]
     edges = [edge for node in nodes for edge in context.graph.outgoing.get(node, ())]
     found: dict[str, Edge] = {}
@@ -117,7 +121,8 @@ def _probed(service: Service, context: Context) -> list[Edge]:
         policy = edge.policy
         if policy is None or edge.detached or policy.circuit_breaker is None:
             continue
-        if policy.circuit_breaker.mode == "enforce":
+        breaker = policy.circuit_breaker
+        if breaker.mode == "enforce" and breaker.store == "memory":
             found.setdefault(edge.callee, edge)
     return list(found.values())
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Diagnostic, Fix, Severity
 from policyctl.lint import mend, setting, show
+from policyctl.lint.circuits import seen_by
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
@@ -18,8 +19,9 @@ class BreakerCannotClose(Rule):
     What:
         A probe may last no longer than `attempt_timeout` and `half_open_max_wait`. If
         that is below the callee's median latency, most probes fail although the callee
-        is well: an error. If one client process needs over 10 minutes to make
-        `success_threshold` calls, the circuit stays half-open for that long: a warning.
+        is well: an error. If the calls that one circuit sees, those of a client process
+        or of all that share it, need over 10 minutes to be `success_threshold`, it
+        stays half-open for that long: a warning.
 
     Why:
         A healthy callee stays cut off. With little traffic each client keeps paying for
@@ -80,13 +82,15 @@ class BreakerCannotClose(Rule):
         if breaker is None or breaker.mode == "disabled":
             return
         yield from self._check_probe_time(site, breaker)
-        load = context.load(site)
-        rate = load.per_client
+        if site.edge is not None and breaker.store == "redis":
+            return  # other callers may probe for the same circuit
+        seen = seen_by(site, breaker, context)
+        rate = seen.rate
         if rate is None:
-            yield from missing(load.missing)
+            yield from missing(seen.missing)
             return
         if rate > 0 and over(breaker.success_threshold / rate, self.slowest_close):
-            yield self._slow_to_close(site, breaker, rate)
+            yield self._slow_to_close(site, breaker, rate, seen.whose)
 
     def _check_probe_time(self, site: Site, breaker: CircuitBreaker) -> Outcomes:
         latency, timeout = site.policy.facts.latency, site.policy.attempt_timeout
@@ -112,17 +116,18 @@ class BreakerCannotClose(Rule):
         )
 
     def _slow_to_close(
-        self, site: Site, breaker: CircuitBreaker, rate: float
+        self, site: Site, breaker: CircuitBreaker, rate: float, whose: str
     ) -> Diagnostic:
         need = breaker.success_threshold
+        each = "per process" if whose == "each" else "of all processes"
         return self.finding(
             site.place,
             "circuit_breaker.success_threshold",
-            f"{show.count(need, 'good probe')} at {show.rate(rate)} per process take "
+            f"{show.count(need, 'good probe')} at {show.rate(rate)} {each} take "
             f"{show.duration(need / rate)} > {show.duration(self.slowest_close)}: "
             "the circuit stays half-open for that long",
             severity=Severity.WARNING,
-            help=_fewer_probes(need, rate, self.slowest_close),
+            help=_fewer_probes(breaker, rate, self.slowest_close),
             fix=_fix(site, _fitting(rate, self.slowest_close), need),
         )
 
@@ -139,8 +144,12 @@ def _fix(site: Site, fitting: int, need: int) -> Fix | None:
     return mend.set_value(site.place, at, str(fitting), safe=False)
 
 
-def _fewer_probes(need: int, rate: float, limit: float) -> str:
+def _fewer_probes(breaker: CircuitBreaker, rate: float, limit: float) -> str:
     fitting = _fitting(rate, limit)
-    if 1 <= fitting < need:
+    if 1 <= fitting < breaker.success_threshold:
         return f"set success_threshold: {fitting}"
-    return "share the breaker: scope: service, or store: redis"
+    shared = ["scope: service"] if breaker.scope != "service" else []
+    shared += ["store: redis"] if breaker.store != "redis" else []
+    if not shared:
+        return "leave the breaker out: so few calls need none"
+    return f"share the breaker: {', or '.join(shared)}"

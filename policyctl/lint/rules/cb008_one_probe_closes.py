@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Severity
 from policyctl.lint import mend, show
+from policyctl.lint.circuits import grows
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.breaker import false_close
 from policyctl.lint.rule import Outcomes, Rule
@@ -67,7 +68,7 @@ class OneProbeCloses(Rule):
         breaker = site.policy.circuit_breaker
         if breaker is None or breaker.mode == "disabled":
             return
-        if breaker.success_threshold > 1 or breaker.recovery_timeout.multiplier > 1:
+        if breaker.success_threshold > 1 or grows(breaker.recovery_timeout):
             return
         critical = context.project.services[site.policy.service].critical
         one, three = false_close(0.5, 1), false_close(0.5, 3)

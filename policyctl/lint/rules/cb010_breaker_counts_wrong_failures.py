@@ -101,8 +101,8 @@ class BreakerCountsWrongFailures(Rule):
             yield self.finding(
                 site.place,
                 "circuit_breaker.record_on_status",
-                f"record_on_status takes {show.words(statuses)}, which say nothing about "
-                f"the health of {policy.service}",
+                f"record_on_status takes {show.words(statuses)}, which "
+                f"{'says' if len(statuses) == 1 else 'say'} nothing about the health of {policy.service}",
                 help=f"take {show.words(statuses)} out of record_on_status",
                 fix=(
                     mend.take_out(

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Severity
 from policyctl.lint import mend, setting, show
+from policyctl.lint.circuits import grows
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
@@ -15,8 +16,8 @@ class SynchronisedRecovery(Rule):
     """All circuits of a fleet probe the callee at the same instant.
 
     What:
-        Over 10 client processes keep their circuits open for the same time, without
-        jitter and without growth, and their probes together are over 5 % of what the
+        Over 10 client processes keep circuits of their own open for the same time,
+        without jitter and without growth, and their probes together are over 5 % of what the
         callee serves in a second.
 
     Why:
@@ -80,17 +81,19 @@ class SynchronisedRecovery(Rule):
         if breaker is None or breaker.mode != "enforce":
             return
         recovery = breaker.recovery_timeout
-        if recovery.jitter > 0 or recovery.multiplier > 1:
+        if recovery.jitter > 0 or grows(recovery) or breaker.store == "redis":
             return
         load = context.load(site)
         callee = context.project.services[site.policy.service]
         capacity = callee.facts.capacity
+        if load.callers is not None and load.callers <= self.callers:
+            return
         if load.callers is None or capacity is None:
             lacking = [] if capacity else [f"{callee.name}.facts.capacity"]
             yield from missing([*lacking, *load.missing_callers])
             return
         probes = load.callers * breaker.half_open_max_calls
-        if load.callers <= self.callers or not over(probes, self.share * capacity):
+        if not over(probes, self.share * capacity):
             return
         yield self.finding(
             site.place,

@@ -44,6 +44,7 @@ def test_the_published_case() -> None:
     assert lint_yaml(good, "CB006") == []
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("recovery", "severity"),
     [
@@ -76,13 +77,45 @@ def test_shorter_probe_limit_and_more_probes() -> None:
     assert "probes of 1 dead callee bind 6% of the 10 workers" in found.message
 
 
+@pytest.mark.missing_facts
 def test_missing_workers_are_named() -> None:
     """Without workers the share is unknown; without breakers nothing is asked."""
     result = run_yaml(policy("domain: a", 1, "circuit_breaker: {}"), "CB006")
+    assert result.diagnostics == ()
     assert [s.fact for s in result.coverage.skipped] == ["shop.facts.workers"]
     assert (
         run_yaml(policy("domain: a", 1, "budget: 1s"), "CB006").coverage.skipped == ()
     )
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("recovery", "count"), [("19s", 0), ("18999ms", 1)])
+def test_share_can_be_set(recovery: str, count: int) -> None:
+    """2 probes of 1 s each: 2 / (19 + 1) = 10 %."""
+    text = policy(
+        "workers: 1",
+        2,
+        f"attempt_timeout: 1s, circuit_breaker: {{recovery_timeout: {recovery}}}",
+    )
+    settings = {"CB006": {"share": "10%"}}
+    assert len(lint_yaml(text, "CB006", thresholds=settings)) == count
+
+
+def test_without_an_attempt_timeout_a_probe_has_its_own_limit() -> None:
+    """The default half_open_max_wait of 60 s: 60 / (30 + 60) = 66.67 %."""
+    (found,) = lint_yaml(policy("workers: 1", 1, "circuit_breaker: {}"), "CB006")
+    assert "probes of 1 dead callee bind 66.67% of the 1 workers" in found.message
+
+
+def test_circuits_in_redis_share_their_probes() -> None:
+    """One probe of a whole fleet is on no worker that anybody could name."""
+    settings = (
+        "attempt_timeout: 9s, circuit_breaker: {recovery_timeout: 1s, store: redis}"
+    )
+    text = policy("workers: 1", 1, settings).replace(
+        "owner: d", "owner: d\nredis: {url_env: POLICY_REDIS_URL}"
+    )
+    assert lint_yaml(text, "CB006") == []
 
 
 def test_detached_and_disabled_do_not_count() -> None:

@@ -17,6 +17,7 @@ def policy(facts: str, breaker: str = "{}", attempt: str = "2s") -> str:
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("wait", "attempt", "key"),
     [
@@ -44,6 +45,7 @@ def test_probes_need_the_median_latency(
         assert found[0].help == "let a probe last 2.4s (3 x p50)"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("rate", "need", "count"),
     [("0.005/s", 3, 0), ("0.005/s", 4, 1), ("12/h", 2, 0), ("11/h", 2, 1)],
@@ -71,17 +73,71 @@ def test_where_one_probe_takes_too_long() -> None:
     text = policy("{rate: 1/h, callers: 1}", "{success_threshold: 1}")
     (found,) = lint_yaml(text, "CB007")
     assert found.help == "share the breaker: scope: service, or store: redis"
+    text = policy(
+        "{rate: 1/h, callers: 1}",
+        "{success_threshold: 1, scope: service, store: redis}",
+    ).replace("owner:", "redis: {url_env: POLICY_REDIS_URL}\nowner:")
+    (found,) = lint_yaml(text, "CB007")
+    assert found.help == "leave the breaker out: so few calls need none"
 
 
-def test_missing_facts_are_named() -> None:
+@pytest.mark.boundary
+@pytest.mark.parametrize(("need", "count"), [(3, 0), (4, 1)])
+def test_slowest_close_can_be_set(need: int, count: int) -> None:
+    """3 probes at 1 in 100 s take exactly 5 minutes."""
+    text = policy("{rate: 0.01/s, callers: 1}", f"{{success_threshold: {need}}}")
+    settings = {"CB007": {"slowest-close": "5m"}}
+    assert len(lint_yaml(text, "CB007", thresholds=settings)) == count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("need", "count"), [(6, 0), (7, 1)])
+def test_a_circuit_in_redis_closes_by_the_probes_of_all(need: int, count: int) -> None:
+    """0.01/s of the whole fleet are 6 probes in 10 minutes, whatever its size."""
+    breaker = f"{{success_threshold: {need}, store: redis}}"
+    text = policy("{rate: 0.01/s}", breaker)
+    text = text.replace("owner:", "redis: {url_env: POLICY_REDIS_URL}\nowner:")
+    found = lint_yaml(text, "CB007")
+    assert [d.message for d in found] == [
+        (
+            "7 good probes at 36/h of all processes take 11m40s > 10m: "
+            "the circuit stays half-open for that long"
+        )
+    ] * count
+    assert [d.help for d in found] == ["set success_threshold: 6"] * count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("need", "count"), [(6, 0), (7, 2)])
+def test_a_circuit_of_the_service_closes_by_all_operations(
+    need: int, count: int
+) -> None:
+    """Two operations of 0.005/s make 6 probes in 10 minutes together."""
+    text = (
+        "version: 1\nservice: payment_api\nowner: p\ndefaults:\n  transport: http\n"
+        "  facts: {rate: 0.005/s, callers: 1}\n  circuit_breaker: "
+        f"{{scope: service, success_threshold: {need}}}\n"
+        "operations: {charge: {idempotent: true}, refund: {idempotent: true}}\n"
+    )
+    assert len(lint_yaml(text, "CB007")) == count
+
+
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("facts", "lacking"),
+    [
+        ("{}", ["callers", "latency.p50", "rate"]),
+        ("{latency: {p99: 5s}, rate: 1/s, callers: 1}", ["latency.p50"]),
+        ("{latency: {p50: 1ms}, rate: 1/h}", ["callers"]),
+        ("{latency: {p50: 1ms}, callers: 1}", ["rate"]),
+    ],
+)
+def test_missing_facts_are_named(facts: str, lacking: list[str]) -> None:
     """Both clauses say what they lack."""
-    text = operation_yaml(f"{HEAD}circuit_breaker: {{}}")
-    result = run_yaml(text, "CB007")
+    result = run_yaml(policy(facts), "CB007")
     assert result.diagnostics == ()
-    assert [skip.fact.partition("facts.")[2] for skip in result.coverage.skipped] == [
-        "callers",
-        "latency.p50",
-        "rate",
+    assert [skip.fact for skip in result.coverage.skipped] == [
+        f"payment_api.operations.charge.facts.{fact}" for fact in lacking
     ]
 
 

@@ -8,6 +8,7 @@ from policyctl.diagnostics import Severity
 from policyctl.lint.testing import lint_yaml, operation_yaml
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("breaker", "count"),
     [
@@ -15,11 +16,15 @@ from policyctl.lint.testing import lint_yaml, operation_yaml
         ("{success_threshold: 2}", 0),
         ("{}", 0),
         ("{success_threshold: 1, recovery_timeout: {multiplier: 2, max: 10m}}", 0),
+        ("{success_threshold: 1, recovery_timeout: {multiplier: 1.01}}", 0),
+        ("{success_threshold: 1, recovery_timeout: {multiplier: 1}}", 1),
+        ("{success_threshold: 1, recovery_timeout: {multiplier: 2, max: 30s}}", 1),
+        ("{success_threshold: 1, recovery_timeout: {multiplier: 2, max: 30001ms}}", 0),
         ("{success_threshold: 1, mode: disabled}", 0),
     ],
 )
 def test_one_probe_without_growth(breaker: str, count: int) -> None:
-    """A second probe or a growing break is enough."""
+    """A second probe or a growing break is enough; one of 30 s, at most 30 s, is none."""
     text = operation_yaml(f"transport: http\ncircuit_breaker: {breaker}")
     assert len(lint_yaml(text, "CB008")) == count
 

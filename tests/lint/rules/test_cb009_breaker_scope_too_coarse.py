@@ -14,6 +14,7 @@ def policy(breaker: str, shards: int | None = 4) -> str:
     return operation_yaml(f"transport: redis\ncircuit_breaker: {breaker}", service)
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("ratio", "severity", "message"),
     [
@@ -26,10 +27,10 @@ def policy(breaker: str, shards: int | None = 4) -> str:
             ),
         ),
         (
-            "26%",
+            "25.01%",
             Severity.WARNING,
             (
-                "one dead shard of 4 fails 25% of all calls, below 26%: "
+                "one dead shard of 4 fails 25% of all calls, below 25.01%: "
                 "the circuit never opens for it"
             ),
         ),
@@ -49,6 +50,47 @@ def test_failures_in_a_row() -> None:
     assert found.severity is Severity.WARNING
     assert found.message.endswith(
         "5 in a row come about once in 1364 calls and open the circuit for all shards"
+    )
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("shards", "count"), [(1, 0), (2, 1)])
+def test_two_shards_are_the_fewest(shards: int, count: int) -> None:
+    """One shard is no shard."""
+    assert len(lint_yaml(policy("{failure_ratio: 20%}", shards), "CB009")) == count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("ratio", "expected"),
+    [
+        ("33.33%", (Severity.ERROR, "which reaches 33.33%")),
+        ("33.34%", (Severity.WARNING, "5 in a row come about once in 363 calls")),
+    ],
+)
+def test_a_ratio_beside_a_threshold(ratio: str, expected: tuple[Severity, str]) -> None:
+    """1/3 = 33.333 %; with a higher ratio, (3^5 - 1) / (1 - 1/3) = 363 calls decide."""
+    breaker = f"{{failure_ratio: {ratio}, failure_threshold: 5}}"
+    (found,) = lint_yaml(policy(breaker, 3), "CB009")
+    assert found.severity is expected[0]
+    assert expected[1] in found.message
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("threshold", "never"), [(28, False), (29, True)])
+def test_a_run_of_over_a_billion_calls_never_comes(threshold: int, never: bool) -> None:
+    """(2^28 - 1) x 2 = 536,870,910 calls for 28 of two shards; 1,073,741,822 for 29."""
+    (found,) = lint_yaml(policy(f"{{failure_threshold: {threshold}}}", 2), "CB009")
+    assert ("practically never" in found.message) == never
+
+
+def test_slow_calls_of_all_shards_are_one() -> None:
+    """A slow-call rule alone is judged without numbers."""
+    text = policy("{slow_call: {after: 1s, ratio: 50%}}", 2)
+    (found,) = lint_yaml(text, "CB009")
+    assert found.severity is Severity.WARNING
+    assert found.message == (
+        "one dead shard of 2 fails 50% of all calls, and one circuit judges them all"
     )
 
 

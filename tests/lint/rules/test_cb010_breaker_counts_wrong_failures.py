@@ -49,7 +49,7 @@ def messages(breaker: str, transport: str = "http") -> list[str]:
             "{record_on_status: [401]}",
             [
                 (
-                    "record_on_status takes 401, which say nothing "
+                    "record_on_status takes 401, which says nothing "
                     "about the health of payment_api"
                 )
             ],
