@@ -35,6 +35,10 @@ LONG = 60.0
 RUNS_OF_TIMING = 5
 _pid = os.getpid()
 
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell starts background jobs like this; what tests start is to be interruptible.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 # -- guards against hangs --------------------------------------------------------------
 
