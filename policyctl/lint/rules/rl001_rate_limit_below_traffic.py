@@ -73,17 +73,17 @@ class RateLimitBelowTraffic(Rule):
         limit = site.policy.rate_limit
         if limit is None or limit.mode != "enforce":
             return
-        load = context.load(site)
+        load, name = context.load(site), site.policy.service
         clients = 1 if limit.store == "redis" else load.callers
-        if load.rate is None or clients is None:
+        capacity = context.project.services[name].facts.capacity
+        if clients is None:
             yield from missing(load.missing)
             return
         allowed = limit.rate * clients
-        capacity = context.project.services[site.policy.service].facts.capacity
         shown = show.rate(allowed)
         if clients > 1:
             shown = f"{clients} processes x {show.rate(limit.rate)} = {shown}"
-        if over(load.rate, allowed):
+        if load.rate is not None and over(load.rate, allowed):
             share = 1 - allowed / load.rate
             yield self.finding(
                 site.place,
@@ -92,11 +92,15 @@ class RateLimitBelowTraffic(Rule):
                 f"{show.ratio(share)} of healthy calls are refused",
                 help=f"set rate: {show.rate(load.rate / clients)} or more",
             )
-        elif capacity is not None and over(allowed, capacity):
+            return
+        yield from missing(load.missing_rate)
+        if capacity is None:
+            yield from missing([f"{name}.facts.capacity"])
+        elif over(allowed, capacity):
             yield self.finding(
                 site.place,
                 "rate_limit.rate",
-                f"{shown} > capacity {show.rate(capacity)} of {site.policy.service}: the "
+                f"{shown} > capacity {show.rate(capacity)} of {name}: the "
                 "limit does not protect it",
                 severity=Severity.WARNING,
                 help=f"set rate: {show.rate(capacity / clients)} or less, or store: redis",

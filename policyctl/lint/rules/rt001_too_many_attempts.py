@@ -104,13 +104,18 @@ class TooManyAttempts(Rule):
         if capped and jittered:
             return
         least = show.duration(self.loop_backoff)
+        help = f"set backoff.max: {least} or more"
         if math.isinf(longest):
-            problem, help = "grows without a cap", f"set backoff.max: {least} or more"
-        elif not capped:
-            problem = f"never exceeds {show.duration(longest)}"
-            help = f"set backoff.max: {least} or more"
-        else:
+            problem = "grows without a cap"
+        elif capped:
             problem, help = "has no jitter", "set backoff.jitter: full"
+        elif _grows(backoff):
+            problem = f"never exceeds {show.duration(longest)}"
+        else:
+            problem = f"stays at {show.duration(longest)}"
+            help = "set backoff.multiplier: 2"
+            if backoff.max is not None and backoff.max < self.loop_backoff:
+                help += f" and max: {least} or more"
         yield self.finding(
             site.place,
             "retry.max_attempts",
@@ -125,6 +130,10 @@ class TooManyAttempts(Rule):
 def _eventual_delay(backoff: Backoff) -> float:
     """The delay that is reached in the end, before jitter, in seconds."""
     cap = math.inf if backoff.max is None else backoff.max
-    if backoff.multiplier > 1 and backoff.initial > 0:
-        return cap
-    return min(backoff.initial, cap)
+    return cap if _grows(backoff) else min(backoff.initial, cap)
+
+
+def _grows(backoff: Backoff) -> bool:
+    """Whether each delay is longer than the one before; decorrelated jitter triples it."""
+    growing = backoff.multiplier > 1 or backoff.jitter.kind == "decorrelated"
+    return growing and backoff.initial > 0

@@ -18,18 +18,19 @@ def policy(
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("limit", "count"),
     [
         ("{rate: 125/s}", 0),
-        ("{rate: 124/s}", 1),
+        ("{rate: 7499/m}", 1),
         ("{rate: 500/s, store: redis}", 0),
-        ("{rate: 499/s, store: redis}", 1),
+        ("{rate: 499.9/s, store: redis}", 1),
         ("{rate: 1/s, mode: observe}", 0),
     ],
 )
 def test_planned_traffic(limit: str, count: int) -> None:
-    """Four processes share 500/s; a shared limit counts once."""
+    """Four processes share 500/s, 4 x 7500/m; a shared limit counts once."""
     found = lint_yaml(policy(limit), "RL001")
     assert [d.severity for d in found] == [Severity.ERROR] * count
 
@@ -46,21 +47,70 @@ def test_messages() -> None:
     assert shared.message.startswith("400/s < 500/s of first tries")
 
 
-@pytest.mark.parametrize(("capacity", "count"), [("800/s", 0), ("799/s", 1)])
+@pytest.mark.boundary
+@pytest.mark.parametrize(("capacity", "count"), [("800/s", 0), ("799.9/s", 1)])
 def test_limits_that_protect_nobody(capacity: str, count: int) -> None:
     """4 x 200/s are more than the callee can take."""
     text = policy("{rate: 200/s}", service=f"facts: {{capacity: {capacity}}}")
     found = lint_yaml(text, "RL001")
-    assert [d.severity for d in found] == [Severity.WARNING] * count
+    assert [(d.severity, d.message, d.help) for d in found] == [
+        (
+            Severity.WARNING,
+            (
+                "4 processes x 200/s = 800/s > capacity 799.9/s of payment_api: the limit "
+                "does not protect it"
+            ),
+            "set rate: 200/s or less, or store: redis",
+        )
+    ] * count
 
 
-def test_missing_facts_are_named() -> None:
-    """Rate and callers are needed; a shared limit needs no callers."""
-    result = run_yaml(policy("{rate: 1/s}", "{rate: 5/s}"), "RL001")
-    assert [s.fact.rpartition(".")[2] for s in result.coverage.skipped] == ["callers"]
-    assert (
-        len(lint_yaml(policy("{rate: 1/s, store: redis}", "{rate: 5/s}"), "RL001")) == 1
-    )
+FACTS = "payment_api.operations.charge.facts."
+CAPACITY = "facts: {capacity: 500/s}"
+
+
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("limit", "facts", "service", "absent"),
+    [
+        ("{rate: 200/s}", "{rate: 5/s}", CAPACITY, [f"{FACTS}callers"]),
+        ("{rate: 100/s}", "{callers: 4}", CAPACITY, [f"{FACTS}rate"]),
+        (
+            "{rate: 200/s}",
+            "{latency: {p50: 1s}}",
+            CAPACITY,
+            [f"{FACTS}callers", f"{FACTS}rate"],
+        ),
+        (
+            "{rate: 100/s}",
+            "{rate: 5/s, callers: 4}",
+            "",
+            ["payment_api.facts.capacity"],
+        ),
+        (
+            "{rate: 100/s, store: redis}",
+            "{latency: {p50: 1s}}",
+            CAPACITY,
+            [f"{FACTS}rate"],
+        ),
+    ],
+)
+def test_missing_facts_are_named(
+    limit: str, facts: str, service: str, absent: list[str]
+) -> None:
+    """Rate, callers and capacity are needed; a shared limit needs no callers."""
+    result = run_yaml(policy(limit, facts, service), "RL001")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == absent
+
+
+def test_each_clause_speaks_by_itself() -> None:
+    """A limit over the capacity protects nobody at any rate, one below the rate refuses."""
+    over = policy("{rate: 126/s}", "{callers: 4}", CAPACITY)
+    (found,) = lint_yaml(over, "RL001")
+    assert found.message.startswith("4 processes x 126/s = 504/s > capacity 500/s")
+    below = policy("{rate: 1/s, store: redis}", "{rate: 5/s}")
+    assert len(lint_yaml(below, "RL001")) == 1
 
 
 def test_limit_of_a_preset_is_shown_there() -> None:

@@ -10,6 +10,7 @@ from policyctl.lint.testing import lint_yaml, operation_yaml
 HEAD = "transport: http\nidempotent: true\n"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("attempts", "class_", "severity"),
     [
@@ -44,13 +45,17 @@ def test_message_and_place() -> None:
     assert found.policy_path == "payment_api.operations.charge.retry.max_attempts"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("backoff", "problem"),
     [
         ("{initial: 1s, max: 10s}", None),
         ("{initial: 1s, max: 9999ms}", "never exceeds 9.999s"),
         ("{initial: 10s, multiplier: 1, max: off}", None),
-        ("{initial: 1s, multiplier: 1, max: 1m}", "never exceeds 1s"),
+        ("{initial: 1s, multiplier: 1, max: 1m}", "stays at 1s"),
+        ("{initial: 9999ms, multiplier: 1, max: 1m}", "stays at 9.999s"),
+        ("{initial: 1s, multiplier: 1, max: 10s, jitter: decorrelated}", None),
+        ("{initial: 0s, max: 1m}", "stays at 0s"),
         ("{initial: 1s, max: off}", "grows without a cap"),
         ("{initial: 1s, max: 10s, jitter: none}", "has no jitter"),
     ],
@@ -65,6 +70,54 @@ def test_control_loops_need_a_calm_backoff(backoff: str, problem: str | None) ->
     assert [d.message.rpartition("this one ")[2] for d in found] == (
         [] if problem is None else [problem]
     )
+
+
+@pytest.mark.parametrize(
+    ("backoff", "help"),
+    [
+        ("{initial: 1s, max: 5s}", "set backoff.max: 10s or more"),
+        ("{initial: 1s, max: off}", "set backoff.max: 10s or more"),
+        ("{initial: 1s, multiplier: 1, max: 1m}", "set backoff.multiplier: 2"),
+        (
+            "{initial: 1s, multiplier: 1, max: 5s}",
+            "set backoff.multiplier: 2 and max: 10s or more",
+        ),
+        ("{initial: 1s, max: 10s, jitter: none}", "set backoff.jitter: full"),
+    ],
+)
+def test_advice_for_control_loops_ends_the_finding(backoff: str, help: str) -> None:
+    """A back-off that does not grow is told to, and to what."""
+    retry = f"retry: {{max_attempts: unlimited, backoff: {backoff}}}"
+    text = operation_yaml(f"{HEAD}{retry}", service="class: control_loop")
+    (found,) = lint_yaml(text, "RT001")
+    assert found.help == help
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("attempts", "severity"),
+    [("7", Severity.WARNING), ("8", Severity.ERROR), ("4", Severity.WARNING)],
+)
+def test_error_threshold_can_be_set(attempts: str, severity: Severity) -> None:
+    """With error-above 7, seven attempts are a warning and eight an error."""
+    text = operation_yaml(f"{HEAD}retry: {{max_attempts: {attempts}}}")
+    (found,) = lint_yaml(text, "RT001", thresholds={"RT001": {"error-above": 7}})
+    assert found.severity is severity
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("cap", "count"), [("20s", 0), ("19999ms", 1)])
+def test_loop_backoff_can_be_set(cap: str, count: int) -> None:
+    """A project may ask for 20 s of its control loops."""
+    retry = f"retry: {{max_attempts: unlimited, backoff: {{initial: 1s, max: {cap}}}}}"
+    text = operation_yaml(f"{HEAD}{retry}", service="class: control_loop")
+    found = lint_yaml(text, "RT001", thresholds={"RT001": {"loop_backoff": "20s"}})
+    assert [d.message for d in found] == [
+        (
+            "a control loop with more than 3 attempts needs a back-off with jitter and a cap "
+            "of at least 20s; this one never exceeds 19.999s"
+        )
+    ] * count
 
 
 def test_threshold_can_be_set() -> None:

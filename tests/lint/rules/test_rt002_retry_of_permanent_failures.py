@@ -128,10 +128,59 @@ def test_exceptions_and_statuses_are_two_findings() -> None:
     ]
 
 
-def test_single_attempt_retries_nothing() -> None:
-    """With one attempt the lists mean nothing."""
-    text = retrying("{max_attempts: 1, retry_on: [Exception]}")
-    assert lint_yaml(text, "RT002") == []
+@pytest.mark.boundary
+@pytest.mark.parametrize(("attempts", "count"), [(1, 0), (2, 1)])
+def test_single_attempt_retries_nothing(attempts: int, count: int) -> None:
+    """With one attempt the lists mean nothing, with two they do."""
+    text = retrying(f"{{max_attempts: {attempts}, retry_on: [Exception]}}")
+    assert len(lint_yaml(text, "RT002")) == count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("statuses", "offenders"),
+    [
+        ("406-408", None),
+        ("405-408", "405"),
+        ("406-409", "409"),
+        ("411-412", None),
+        ("410-412", "410"),
+        ("411-413", "413"),
+        ("414-421", None),
+        ("414-422", "422"),
+        ("423-499", None),
+    ],
+)
+def test_ends_of_ranges(statuses: str, offenders: str | None) -> None:
+    """Both ends of a range are retried: 406 to 408 is quiet, 405 to 408 is not."""
+    found = lint_yaml(retrying(f'{{retry_on_status: ["{statuses}"]}}'), "RT002")
+    expected = f"retry_on_status takes {offenders}: a second try gets the same answer"
+    assert [d.message for d in found] == ([expected] if offenders else [])
+
+
+@pytest.mark.parametrize(
+    ("listed", "never", "count"),
+    [
+        ("UnicodeDecodeError", "ValueError", 0),
+        ("ValueError", "UnicodeDecodeError", 1),
+        ("KeyError", "LookupError", 0),
+        ("PermissionError", "OSError", 0),
+    ],
+)
+def test_classes_below_an_excluded_one(listed: str, never: str, count: int) -> None:
+    """never_retry_on excludes what is derived from its classes, too."""
+    text = retrying(f"{{retry_on: [{listed}], never_retry_on: [{never}]}}")
+    assert len(lint_yaml(text, "RT002")) == count
+
+
+def test_sqlstates_of_an_excluded_class() -> None:
+    """never_retry_on_status takes the codes of a class away."""
+    text = retrying(
+        '{retry_on_status: ["23505", "42601"], never_retry_on_status: ["23*"]}',
+        "transport: sql\nidempotent: true\n",
+    )
+    (found,) = lint_yaml(text, "RT002")
+    assert found.message.startswith("retry_on_status takes 42601:")
 
 
 def test_list_of_a_preset_is_shown_there() -> None:

@@ -10,6 +10,7 @@ from policyctl.lint.testing import lint_yaml, operation_yaml
 HEAD = "transport: http\nidempotent: true\n"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("retry", "severity", "message"),
     [
@@ -32,6 +33,7 @@ def test_no_wait_at_all(retry: str, severity: Severity, message: str) -> None:
     assert found.policy_path.endswith("retry.backoff.initial")
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     "retry",
     [
@@ -77,6 +79,14 @@ def test_unlimited_immediate_retries_are_an_error() -> None:
     (found,) = lint_yaml(text, "RT003")
     assert found.severity is Severity.ERROR
     assert "all retries of payment_api.charge follow at once" in found.message
+
+
+def test_a_maximum_of_nothing_is_no_wait() -> None:
+    """Where both are 0 s, the first one is the place and the fix."""
+    text = operation_yaml(f"{HEAD}retry: {{backoff: {{initial: 0s, max: 0s}}}}")
+    (found,) = lint_yaml(text, "RT003")
+    assert found.policy_path.endswith("retry.backoff.initial")
+    assert found.fix is None
 
 
 def test_wait_of_a_preset_is_shown_there() -> None:

@@ -19,6 +19,7 @@ def policy(callers: int | None, jitter: str = "none", initial: str = "100ms") ->
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("callers", "severity"),
     [
@@ -57,6 +58,33 @@ def test_zero_ratio_is_no_jitter_and_zero_wait_is_not_this_rule() -> None:
     assert lint_yaml(policy(24, initial="0s"), "RT004") == []
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("callers", "severity"), [(29, Severity.WARNING), (30, Severity.ERROR)]
+)
+def test_threshold_can_be_set(callers: int, severity: Severity) -> None:
+    """From error-from on it is an error."""
+    found = lint_yaml(
+        policy(callers), "RT004", thresholds={"RT004": {"error_from": 30}}
+    )
+    assert [d.severity for d in found] == [severity]
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("jitter", "attempts", "count"), [("0%", 2, 1), ("1%", 2, 0), ("0%", 1, 0)]
+)
+def test_the_least_jitter_of_the_first_retry(
+    jitter: str, attempts: int, count: int
+) -> None:
+    """One percent is jitter, none is not; a single attempt waits for nothing."""
+    text = policy(500, jitter).replace(
+        "retry: {", f"retry: {{max_attempts: {attempts}, "
+    )
+    assert len(lint_yaml(text, "RT004")) == count
+
+
+@pytest.mark.missing_facts
 def test_unknown_callers_are_skipped_and_reported() -> None:
     """Without callers the rule is silent and says which fact it waits for."""
     result = run_yaml(policy(None), "RT004")
@@ -64,6 +92,20 @@ def test_unknown_callers_are_skipped_and_reported() -> None:
     assert result.coverage.skipped == (
         Skipped("payment_api.operations.charge.facts.callers", "RT004"),
     )
+
+
+@pytest.mark.missing_facts
+def test_unknown_instances_of_an_overriding_caller() -> None:
+    """A caller's own back-off is as many as the caller has processes."""
+    override = "override: {retry: {backoff: {jitter: none}}}"
+    shop = (
+        "---\nversion: 1\nservice: shop\nowner: s\ncalls:\n"
+        f"  - {{to: payment_api.charge, {override}}}\n"
+    )
+    text = operation_yaml(f"{HEAD}retry: {{}}") + shop
+    result = run_yaml(text, "RT004")
+    assert result.diagnostics == ()
+    assert result.coverage.skipped == (Skipped("shop.facts.instances", "RT004"),)
 
 
 def test_callers_are_the_instances_of_the_calling_services() -> None:
