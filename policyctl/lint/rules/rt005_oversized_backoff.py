@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
-from policyctl.diagnostics import Fix, Severity
+from policyctl.diagnostics import Diagnostic, Severity
 from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, QueueSite, Site
 from policyctl.lint.formulas.horizon import as_backoff
 from policyctl.lint.place import Place
-from policyctl.lint.rule import Outcomes, Rule
+from policyctl.lint.rule import At, Outcomes, Rule
 from policyctl.resolve.policy import Backoff
 from policyctl.resolve.worst_case import longest_waits
 from policyctl.units import parse_duration
@@ -21,8 +23,8 @@ class OversizedBackoff(Rule):
     """The back-off outgrows the call that it belongs to.
 
     What:
-        - `backoff.max` is off, the back-off grows, and the last wait is over the larger
-          of 30 s and the budget;
+        - `backoff.max` is off, the back-off grows, and the last wait, at its longest, is
+          over the larger of 30 s and the budget;
         - a stated `backoff.max` is over `budget.total`;
         - `backoff.initial` is over half of `budget.total`;
         - `multiplier` is below 1, so that waits shrink (an error).
@@ -85,102 +87,121 @@ class OversizedBackoff(Rule):
             return
         total = None if policy.budget is None else policy.budget.total
         retries = None if retry.max_attempts is None else retry.max_attempts - 1
-        for key, message, help, severity in self._problems(
-            retry.backoff,
-            retries,
-            total,
-            "budget",
-            site.place.stated("retry.backoff.max"),
-        ):
+        limit = None if total is None else Limit("budget", total)
+        stated = site.place.stated("retry.backoff.max")
+        for problem in self._problems(retry.backoff, retries, limit, stated):
             related = (("budget.total", "the whole call"),) if total else ()
-            yield self.finding(
-                site.place,
-                f"retry.backoff.{key}",
-                message,
-                help=help,
-                fix=_fix(site.place, f"retry.backoff.{key}", help, retry.backoff),
-                severity=severity,
-                also=related,
-            )
+            yield self._about(site.place, "retry.backoff", problem, related)
 
     def check_queue(self, site: QueueSite, context: Context) -> Outcomes:
         queue = site.queue
         backoff = as_backoff(queue)
-        deliveries = queue.max_deliveries
-        retries = None if deliveries is None else deliveries - 1
+        retries = None if queue.max_deliveries is None else queue.max_deliveries - 1
+        limit = None if queue.max_age is None else Limit("max_age", queue.max_age)
         stated = site.place.stated("redelivery.max")
-        for key, message, help, severity in self._problems(
-            backoff, retries, queue.max_age, "max_age", stated
-        ):
+        for problem in self._problems(backoff, retries, limit, stated):
             related = (("max_age", "the age limit"),) if queue.max_age else ()
-            yield self.finding(
-                site.place,
-                f"redelivery.{key}",
-                message,
-                help=help,
-                fix=_fix(site.place, f"redelivery.{key}", help, backoff),
-                severity=severity,
-                also=related,
-            )
+            yield self._about(site.place, "redelivery", problem, related)
+
+    def _about(
+        self, place: Place, block: str, problem: Problem, related: tuple[At, ...]
+    ) -> Diagnostic:
+        values = [(f"{block}.{key}", text) for key, text in problem.values]
+        words = " and ".join(f"{key}: {text}" for key, text in problem.values)
+        fix = mend.set_value(place, *values[0], safe=False)
+        if len(values) > 1:
+            message = f"set {words} in {place.title}"
+            fix = mend.set_values(place, values, safe=False, message=message)
+        return self.finding(
+            place,
+            f"{block}.{problem.key}",
+            problem.message,
+            help=f"set {words}{' or less' if problem.key == 'initial' else ''}",
+            fix=fix,
+            severity=problem.severity,
+            also=related,
+        )
 
     def _problems(
-        self,
-        backoff: Backoff,
-        retries: int | None,
-        limit: float | None,
-        limit_name: str,
-        stated: bool,
-    ) -> list[tuple[str, str, str, Severity | None]]:
-        """Key, message, help and severity of each clause that holds."""
-        found: list[tuple[str, str, str, Severity | None]] = []
-        growing = backoff.multiplier > 1 and backoff.initial > 0
+        self, backoff: Backoff, retries: int | None, limit: Limit | None, stated: bool
+    ) -> Iterator[Problem]:
+        """Each clause that holds."""
         last = last_wait(backoff, retries)
-        most = self.longest if limit is None else max(self.longest, limit)
         if backoff.multiplier < 1:
             text = f"multiplier {show.number(backoff.multiplier)} makes waits shrink"
-            found.append(("multiplier", text, "set multiplier: 2", Severity.ERROR))
-        if growing and backoff.max is None and over(last, most):
+            yield Problem("multiplier", text, (("multiplier", "2"),), Severity.ERROR)
+        most = self.longest if limit is None else max(self.longest, limit.seconds)
+        if _grows(backoff) and backoff.max is None and over(last, most):
             text = f"nothing caps the back-off: {_growth(backoff, retries, last)}"
-            cap = show.floor_duration((limit or 4 * self.longest) / 4)
-            found.append(("max", text, f"set max: {cap}", None))
+            longest = 4 * self.longest if limit is None else limit.seconds
+            yield Problem("max", text, _capped(backoff, longest))
         if limit is None:
-            return found
-        shown = show.duration(limit)
-        if (
-            backoff.max is not None
-            and backoff.max > limit
-            and (stated or over(last, limit))
-        ):
-            text = f"max {show.duration(backoff.max)} > {limit_name} {shown}: no wait can be that long"
-            help = f"set max: {show.floor_duration(limit / 4)}"
-            found.append(("max", text, help, None))
-        if over(backoff.initial, limit / 2):
+            return
+        shown = f"{limit.name} {show.duration(limit.seconds)}"
+        too_long = stated or over(last, limit.seconds)
+        if backoff.max is not None and backoff.max > limit.seconds and too_long:
+            text = (
+                f"max {show.duration(backoff.max)} > {shown}: no wait can be that long"
+            )
+            yield Problem("max", text, _capped(backoff, limit.seconds))
+        if over(backoff.initial, limit.seconds / 2):
             text = (
                 f"the first wait of {show.duration(backoff.initial)} is over half of "
-                f"the {limit_name} of {shown}"
+                f"the {limit.name} of {show.duration(limit.seconds)}"
             )
-            help = f"set initial: {show.floor_duration(limit / 10)} or less"
-            found.append(("initial", text, help, None))
-        return found
+            first = show.floor_duration(limit.seconds / 10)
+            yield Problem("initial", text, (("initial", first),))
 
 
-def _fix(place: Place, at: str, help: str, backoff: Backoff) -> Fix | None:
-    """The number that the help line names, unless the waits begin above that cap."""
-    text = help.partition(": ")[2].removesuffix(" or less")
-    if at.endswith(".max") and parse_duration(text) < backoff.initial:
-        return None
-    return mend.set_value(place, at, text, safe=False)
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What waits are measured against: its key, and its seconds."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One clause that holds: the key that it is about, and what to set."""
+
+    key: str
+    message: str
+    values: tuple[tuple[str, str], ...]
+    severity: Severity | None = None
+
+
+def _capped(backoff: Backoff, longest: float) -> tuple[tuple[str, str], ...]:
+    """A quarter of the longest time as the cap; where waits begin above it, both."""
+    cap = show.floor_duration(longest / 4)
+    if parse_duration(cap) >= backoff.initial:
+        return (("max", cap),)
+    return (("initial", show.floor_duration(longest / 10)), ("max", cap))
+
+
+def _grows(backoff: Backoff) -> bool:
+    """Whether waits become longer; decorrelated jitter triples them at worst."""
+    growing = backoff.multiplier > 1 or backoff.jitter.kind == "decorrelated"
+    return growing and backoff.initial > 0
 
 
 def last_wait(backoff: Backoff, retries: int | None) -> float:
-    """The wait before the last retry, in seconds, before jitter."""
+    """The longest wait before the last retry, in seconds (F1).
+
+    A ratio r lengthens each delay by up to 1 + r; decorrelated jitter triples it.
+    """
     cap = math.inf if backoff.max is None else backoff.max
+    first, multiplier = backoff.initial, backoff.multiplier
+    if backoff.jitter.kind == "ratio":
+        first *= 1 + backoff.jitter.ratio
+    elif backoff.jitter.kind == "decorrelated":
+        first, multiplier = 3 * first, 3.0
     if retries is None:
-        return cap if backoff.multiplier > 1 and backoff.initial else backoff.initial
-    if retries < 1 or backoff.initial == 0:
+        return cap if _grows(backoff) else min(cap, first)
+    if retries < 1 or first == 0:
         return 0.0
     try:
-        grown = backoff.initial * backoff.multiplier ** (retries - 1)
+        grown = first * multiplier ** (retries - 1)
     except OverflowError:
         grown = math.inf
     return min(cap, grown)

@@ -29,6 +29,7 @@ def test_the_example_of_the_catalogue() -> None:
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("backoff", "attempts", "budget", "count"),
     [
@@ -37,16 +38,29 @@ def test_the_example_of_the_catalogue() -> None:
         ("{initial: 20s, multiplier: 2, max: off}", 3, "40s", 0),
         ("{initial: 20001ms, multiplier: 2, max: off}", 3, "40s", 2),
         ("{initial: 1s, multiplier: 1, max: off}", 1000, None, 0),
+        ("{initial: 10s, multiplier: 2, max: off, jitter: 0.5}", 3, None, 0),
+        ("{initial: 10001ms, multiplier: 2, max: off, jitter: 0.5}", 3, None, 1),
+        ("{initial: 10s, multiplier: 1, max: off, jitter: decorrelated}", 2, None, 0),
+        (
+            "{initial: 10001ms, multiplier: 1, max: off, jitter: decorrelated}",
+            2,
+            None,
+            1,
+        ),
     ],
 )
 def test_uncapped_growth(
     backoff: str, attempts: int, budget: str | None, count: int
 ) -> None:
-    """The last wait may be up to 30 s or the budget, whichever is larger."""
+    """The last wait may be up to 30 s or the budget, whichever is larger.
+
+    2 x 15 s = 30 s; 2 x 20 s = 40 s; 1.5 x 2 x 10 s = 30 s; 3 x 10 s = 30 s.
+    """
     text = policy(backoff, attempts, budget)
     assert len(lint_yaml(text, "RT005")) == count
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("cap", "count"), [("10s", 0), ("10001ms", 1)])
 def test_stated_cap_over_the_budget(cap: str, count: int) -> None:
     """A cap as long as the budget is allowed, a longer one can never be waited for."""
@@ -59,6 +73,14 @@ def test_default_cap_is_no_finding() -> None:
     assert lint_yaml(policy("{initial: 100ms}", 3, "3s"), "RT005") == []
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(("budget", "count"), [("3200ms", 0), ("3199ms", 1)])
+def test_default_cap_is_judged_by_the_last_wait(budget: str, count: int) -> None:
+    """0.2, 0.4, 0.8, 1.6, 3.2 s: the fifth retry may wait for 3.2 s, under the 5 s cap."""
+    found = lint_yaml(policy("{initial: 200ms}", 6, budget), "RT005")
+    assert len(found) == count
+
+
 def test_default_cap_counts_when_waits_reach_past_the_budget() -> None:
     """0.4 s to 5 s in six retries: the last wait of 5 s is over the budget of 4 s."""
     (found,) = lint_yaml(policy("{initial: 400ms}", 7, "4s"), "RT005")
@@ -66,6 +88,7 @@ def test_default_cap_counts_when_waits_reach_past_the_budget() -> None:
     assert found.help == "set max: 1s"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("initial", "count"), [("5s", 0), ("5001ms", 1)])
 def test_first_wait_against_half_of_the_budget(initial: str, count: int) -> None:
     """Half of the budget is allowed for the first wait."""
@@ -88,10 +111,49 @@ def test_unlimited_retries_need_a_cap() -> None:
     assert found.help == "set max: 30s"
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(("initial", "count"), [("1m", 0), ("60001ms", 1)])
+def test_longest_can_be_set(initial: str, count: int) -> None:
+    """A project may allow uncapped waits of 2 min: 2 x 1 min."""
+    text = policy(f"{{initial: {initial}, multiplier: 2, max: off}}", 3, None)
+    found = lint_yaml(text, "RT005", thresholds={"RT005": {"longest": "2m"}})
+    assert [d.message for d in found] == [
+        (
+            "nothing caps the back-off: the wait before the last of 2 retries is 2m0.002s, "
+            "all waits together 3m0.003s"
+        )
+    ] * count
+
+
+@pytest.mark.parametrize(
+    ("backoff", "helps"),
+    [
+        ("{initial: 2s, max: 20s}", ["set max: 2.5s"]),
+        ("{initial: 3s, max: 20s}", ["set initial: 1s and max: 2.5s"]),
+        (
+            "{initial: 6s, max: 20s}",
+            ["set initial: 1s or less", "set initial: 1s and max: 2.5s"],
+        ),
+    ],
+)
+def test_advice_is_a_backoff_that_can_be(backoff: str, helps: list[str]) -> None:
+    """A cap below the first wait would be refused, so both are named."""
+    found = lint_yaml(policy(backoff), "RT005")
+    assert sorted(d.help or "" for d in found) == sorted(helps)
+    assert all(d.fix is not None for d in found)
+
+
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("redelivery", "max_age", "keys"),
     [
         ("{initial: 5s, max: 5m}", "1h", []),
+        ("{initial: 5s, max: 1h}", "1h", []),
+        ("{initial: 5s, max: 3600001ms}", "1h", ["redelivery.max"]),
+        ("{initial: 30m, max: 1h}", "1h", []),
+        ("{initial: 1800001ms, max: 1h}", "1h", ["redelivery.initial"]),
+        ("{initial: 450s, multiplier: 2, max: off}", "1h", []),
+        ("{initial: 450001ms, multiplier: 2, max: off}", "1h", ["redelivery.max"]),
         ("{initial: 5s, max: 2h}", "1h", ["redelivery.max"]),
         ("{initial: 31m, max: 1h}", "1h", ["redelivery.initial"]),
         ("{initial: 20m, multiplier: 4, max: off}", "1h", ["redelivery.max"]),
@@ -101,7 +163,10 @@ def test_unlimited_retries_need_a_cap() -> None:
 def test_redelivery_is_measured_against_the_age_limit(
     redelivery: str, max_age: str | None, keys: list[str]
 ) -> None:
-    """Waits between deliveries must end before the item does."""
+    """Waits between deliveries must end before the item does.
+
+    The last of the four waits between five deliveries is 8 x 450 s = 1 h.
+    """
     age = f"    max_age: {max_age}\n" if max_age else ""
     text = (
         "version: 1\nservice: worker\nowner: w\nqueues:\n  jobs:\n    store: sqlite\n"
