@@ -49,6 +49,7 @@ class Attempt:
         limit: seconds from start to deadline.
         cut: whether the budget made the limit shorter than attempt_timeout.
         holds_slot: whether ending it gives a slot back.
+        holds_token: whether it has a token of the rate limit.
         is_awaitable: whether a plain function returned an awaitable.
         kind: what its end was: success, failure or neutral.
         rejection: our own error if it was refused, else None.
@@ -64,6 +65,7 @@ class Attempt:
         "episode",
         "error",
         "holds_slot",
+        "holds_token",
         "is_awaitable",
         "kind",
         "limit",
@@ -86,7 +88,7 @@ class Attempt:
         self.deadline = inf
         self.limit = inf
         self.cut = False
-        self.holds_slot = False
+        self.holds_slot = self.holds_token = False
         self.is_awaitable = False
         self.kind = NEUTRAL
         self.rejection: PolicyError | None = None
@@ -146,6 +148,7 @@ class Attempt:
             return 0.0
         taken, wait = found or bucket.take(self.token_wait(now))
         if taken:
+            self.holds_token = bucket.settings.mode == "enforce"
             return wait
         policy = self.policy
         self.reject(
@@ -159,10 +162,15 @@ class Attempt:
         """The token is there; whether the breaker still lets this attempt through."""
         return self._still_admitted(CLOCK.now())
 
-    def lost_token(self) -> None:
-        """The wait for the token was broken off."""
-        if self.policy.bucket is not None:
+    def return_token(self) -> None:
+        """Give back a token for which the callee saw no attempt."""
+        if self.holds_token and self.policy.bucket is not None:
+            self.holds_token = False
             self.policy.bucket.give_back()
+
+    def turn_back(self) -> None:
+        """The way in was broken off; whatever was taken on it is returned."""
+        self.return_token()
         self.give_up()
 
     def take_slot(self) -> bool:
@@ -237,6 +245,7 @@ class Attempt:
     def reject(self, error: PolicyError) -> bool:
         """Keep our own rejection and give back what was taken; always False."""
         self.rejection = error
+        self.return_token()
         self.settle(NEUTRAL, CLOCK.now())
         if self.policy.meter is not None:
             self.policy.meter.reject(error)
@@ -281,7 +290,7 @@ class Attempt:
         if is_awaitable(result):
             self.result = result
             self.is_awaitable = True
-            self.give_up()
+            self.turn_back()
         else:
             self.succeeded(result, overran)
 

@@ -145,7 +145,7 @@ async def attempt_call(call: Call) -> Attempt:
 
         fn = sending_coroutine(sending, fn)
     if attempt.limit != inf:
-        limit = limit_attempt(attempt.limit, attempt.deadline)
+        limit = limit_attempt(attempt.limit, attempt.deadline, attempt.cut)
     try:
         result = await fn(*args, **kwargs)
     except BaseException as caught:
@@ -174,7 +174,7 @@ async def _enter(attempt: Attempt) -> bool:
             if attempt.holds_slot:
                 break
     except BaseException:
-        attempt.give_up()
+        attempt.turn_back()
         raise
     return attempt.set_limit(CLOCK.now() if attempt.has_waited else now)
 
@@ -193,7 +193,7 @@ async def _pass_rate_limit(attempt: Attempt, now: float) -> bool:
     try:
         await CLOCK.async_sleep(wait)
     except BaseException:
-        attempt.lost_token()
+        attempt.turn_back()
         raise
     return attempt.got_token()
 

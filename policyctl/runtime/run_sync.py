@@ -153,7 +153,7 @@ def _enter(attempt: Attempt) -> bool:
             if attempt.holds_slot:
                 break
     except BaseException:
-        attempt.give_up()
+        attempt.turn_back()
         raise
     return attempt.set_limit(CLOCK.now() if attempt.has_waited else now)
 
@@ -170,7 +170,7 @@ def _pass_rate_limit(attempt: Attempt, now: float) -> bool:
         warn_if_blocking(attempt.policy, f"waits {wait:.3f} s for its rate limit")
         CLOCK.sleep(wait)
     except BaseException:
-        attempt.lost_token()
+        attempt.turn_back()
         raise
     return attempt.got_token()
 

@@ -1,15 +1,15 @@
 """Time limits for attempts in tasks: one exact timer each, or a shared coarse wheel.
 
 Both cancel the task that runs the attempt and balance that cancel when the attempt
-ends (C22). The wheel keeps the attempts of one event loop that share one limit in the
-order of their deadlines, so that one loop timer serves them all: it looks when the
-oldest deadline plus the allowed lateness has passed, and retires when it is empty. A
-wheel belongs to one loop and is only touched from there.
+ends (C22). The wheel keeps the attempts of one event loop that share one limit, so that
+one loop timer serves them all: it looks when the oldest deadline plus the allowed
+lateness has passed, and retires when it is empty. A wheel belongs to one loop and is
+only touched from there.
 """
 
 from __future__ import annotations
 
-from asyncio import CancelledError, get_running_loop
+from asyncio import CancelledError, current_task, get_running_loop
 from typing import Any
 
 from policyctl.runtime.clock import CLOCK
@@ -27,9 +27,13 @@ def lateness(limit: float) -> float:
     return max(0.02, limit * 0.05)
 
 
-def cleanup_time(limit: float) -> float:
-    """How long an attempt may clean up after its limit before it is cancelled again."""
-    return min(1.0, max(0.05, limit))
+def cleanup_time(limit: float, cancels: int = 1) -> float:
+    """How long an attempt may clean up after its limit before it is cancelled again.
+
+    Half as long after each further cancel, at least 10 ms: all in all an attempt that
+    goes on has twice the first time, and 10 ms for each cancel that it swallows on top.
+    """
+    return max(0.01, min(1.0, max(0.05, limit)) / 2.0 ** min(cancels - 1, 16))
 
 
 class Limit:
@@ -78,7 +82,7 @@ class Limit:
         if task is None:
             return
         self.fired += 1
-        grace = cleanup_time(self._time)
+        grace = cleanup_time(self._time, self.fired)
         self._deadline = CLOCK.now() + grace
         self.arm()
         task.cancel()
@@ -107,36 +111,93 @@ class Limit:
         return False
 
 
-def limit_attempt(limit: float, deadline: float) -> Limit:
-    """Arm an exact limit for the attempt that the running task is about to make."""
-    from asyncio import current_task
+def limit_attempt(limit: float, deadline: float, exact: bool = True) -> Limit | Place:
+    """Arm a limit for the attempt that the running task is about to make.
 
+    One that need not be exact goes to the wheel, where that is possible.
+    """
     loop = get_running_loop()
     task = current_task(loop)
     if task is None:
         raise RuntimeError("an attempt timeout needs a running task")
-    armed = Limit(loop, task, task.cancelling(), limit, deadline)
+    cancels = task.cancelling()
+    if not exact and not cancels:
+        return find_wheel(loop, limit).take(task, deadline)
+    armed = Limit(loop, task, cancels, limit, deadline)
     armed.arm()
     return armed
 
 
+class Place:
+    """A place in a wheel for one running attempt; used again when it was left.
+
+    Attributes:
+        task: who runs the attempt, None while the place is free.
+        due: the attempt's deadline.
+        limit: what cancels the task, from the deadline on.
+        wheel: whose place it is.
+        next: the free place that is taken after this one.
+    """
+
+    __slots__ = ("due", "limit", "next", "task", "wheel")
+
+    def __init__(self, wheel: Wheel) -> None:
+        self.wheel = wheel
+        self.due = 0.0
+        self.task: Task[Any] | None = None
+        self.limit: Limit | None = None
+        self.next: Place | None = None
+
+    @property
+    def fired(self) -> int:
+        """How often the task was cancelled for the limit."""
+        return 0 if self.limit is None else self.limit.fired
+
+    def end(self, error: BaseException | None) -> bool:
+        """Leave the place; as ``Limit.end``."""
+        limit, self.limit, self.task = self.limit, None, None
+        self.next, self.wheel.free = self.wheel.free, self
+        return limit is not None and limit.end(error)
+
+
 class Wheel:
-    """The attempts of one loop that share one limit, at most one for each task.
+    """The running attempts of one loop that share one limit.
+
+    Compiled wrappers take and leave places themselves; an attempt of a task that was
+    being cancelled before uses a ``Limit`` of its own instead.
 
     Attributes:
         loop: the event loop while a look is scheduled there, else None.
-        armed: deadlines of what is running, in their order; a ``Limit`` has fired. A
-            task that was being cancelled already, or that is in here, uses a ``Limit``
-            of its own instead.
+        free: the place to take next; others hang on it.
     """
 
-    __slots__ = ("_late", "_limit", "armed", "loop")
+    __slots__ = ("_late", "_limit", "_places", "free", "loop")
 
     def __init__(self, limit: float) -> None:
         self._limit = limit
         self._late = lateness(limit) * 0.5
+        self._places: list[Place] = []
         self.loop: AbstractEventLoop | None = None
-        self.armed: dict[Task[Any], float | Limit] = {}
+        self.free: Place | None = None
+
+    def more(self) -> Place:
+        """One more free place."""
+        place = Place(self)
+        self._places.append(place)
+        place.next, self.free = self.free, place
+        return place
+
+    def take(self, task: Task[Any], due: float) -> Place:
+        """The place of an attempt that begins now."""
+        place = self.free or self.more()
+        self.free = place.next
+        place.task, place.due = task, due
+        return place
+
+    @property
+    def running(self) -> list[Place]:
+        """The places that are taken."""
+        return [place for place in self._places if place.task is not None]
 
     def start(self, loop: AbstractEventLoop) -> None:
         """Schedule the first look; everything is armed later than now."""
@@ -148,32 +209,43 @@ class Wheel:
 
     def look(self) -> None:
         """Fire what is due, and schedule the next look or retire."""
-        loop, now, armed = self.loop, CLOCK.now(), self.armed
+        loop, now, running = self.loop, CLOCK.now(), self.running
         if loop is None:
             return
-        due: list[tuple[Task[Any], float]] = []
-        wait = self._limit
-        for task, entry in armed.items():
-            if isinstance(entry, Limit):
-                continue
-            if entry > now:
-                wait = entry - now
-                break
-            due.append((task, entry))
-        for task, deadline in due:
-            limit = Limit(loop, task, 0, self._limit, deadline)
-            armed[task] = limit
-            limit.fire()
-        if armed:
-            self._schedule(loop, wait)
-        else:
+        if not running:
             self.retire()
+            return
+        if len(self._places) > _IDLE + 4 * len(running):
+            self._places, self.free = running, None
+        waiting = [place for place in running if place.limit is None]
+        due = [place for place in waiting if place.due <= now]
+        left = [place.due for place in waiting if place.due > now]
+        for place in sorted(due, key=_due_of):
+            if place.task is not None:
+                place.limit = Limit(loop, place.task, 0, self._limit, place.due)
+                place.limit.fire()
+        self._schedule(loop, min(left) - now if left else self._limit)
 
     def retire(self) -> None:
         """Let go of the loop; the next attempt starts a wheel of its own."""
         loop, self.loop = self.loop, None
+        self._places, self.free = [], None
         if loop is not None:
             _WHEELS.pop((loop, self._limit), None)
+
+    def drop(self) -> None:
+        """Retire although attempts run: their loop is closed."""
+        for place in self._places:
+            place.task = place.limit = None
+        self.retire()
+
+
+_IDLE = 64
+"""Free places that a wheel keeps at any rate."""
+
+
+def _due_of(place: Place) -> float:
+    return place.due
 
 
 class _Look:
@@ -195,8 +267,7 @@ class _Look:
 
     def __del__(self) -> None:
         if self._wheel is not None:
-            self._wheel.armed.clear()
-            self._wheel.retire()
+            self._wheel.drop()
 
 
 _WHEELS: dict[tuple[AbstractEventLoop, float], Wheel] = {}

@@ -130,3 +130,58 @@ def test_bound(waits: list[float], rate: float, burst: int) -> None:
             clock.advance(wait)
             taken += bucket.take(0.0)[0]
             assert taken <= burst + rate * (clock.now() - began) + 1e-6
+
+
+def _blocked() -> Policy:
+    """Ten tokens that do not come back by themselves, and no slot at once."""
+    return Policy(
+        rate_limit=settings.RateLimit(rate=0.001, burst=10),
+        bulkhead=settings.Bulkhead(max_concurrent=1, max_queue=5, max_wait=30.0),
+    )
+
+
+async def test_a_cancel_in_the_queue_for_a_slot_gives_the_token_back() -> None:
+    """The callee never saw that attempt."""
+    policy = _blocked()
+    gate = asyncio.Event()
+    holder = asyncio.create_task(policy.call(gate.wait))
+    await asyncio.sleep(0)
+    waiting = asyncio.create_task(policy.call(gate.wait))
+    await asyncio.sleep(0)
+    assert policy.rate_limit.tokens == pytest.approx(8.0, abs=0.01)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    gate.set()
+    await holder
+    assert policy.rate_limit.tokens == pytest.approx(9.0, abs=0.01)
+
+
+async def test_an_attempt_that_ran_keeps_its_token() -> None:
+    """However it ended: the callee has seen it."""
+    policy = _blocked()
+
+    async def fail() -> None:
+        raise ValueError
+
+    async def hang() -> None:
+        await asyncio.sleep(60)
+
+    with pytest.raises(ValueError, match=r"^$"):
+        await policy.call(fail)
+    task = asyncio.create_task(policy.call(hang))
+    await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    policy.call(int)
+    assert policy.rate_limit.tokens == pytest.approx(7.0, abs=0.01)
+
+
+async def test_a_coroutine_behind_a_lambda_takes_one_token() -> None:
+    """Making the coroutine is no attempt; running it is."""
+    policy = _blocked()
+
+    async def work() -> str:
+        return "ok"
+
+    assert await policy.call(lambda: work()) == "ok"
+    assert policy.rate_limit.tokens == pytest.approx(9.0, abs=0.01)
