@@ -163,6 +163,7 @@ def _bulkheads(service: Service, context: Context) -> dict[str, Bulkhead]:
 def _admits(service: Service) -> bool:
     """Whether a service limits what comes in."""
     inbound = service.inbound
-    return inbound is not None and (
-        inbound.bulkhead is not None or inbound.rate_limit is not None
-    )
+    if inbound is None:
+        return False
+    limits = (inbound.bulkhead, inbound.rate_limit)
+    return any(limit is not None and limit.mode == "enforce" for limit in limits)

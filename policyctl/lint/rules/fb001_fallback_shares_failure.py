@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Related, Severity
 from policyctl.lint.context import Context, Site
-from policyctl.lint.rule import Outcomes, Rule
+from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Operation
 
 
@@ -94,6 +94,8 @@ class FallbackSharesFailure(Rule):
             return
         reason = _common(site.policy, other, context)
         if reason is None:
+            services = (site.policy.service, other.service)
+            yield from missing(_without_domain(services, context))
             return
         yield self.finding(
             site.place,
@@ -102,6 +104,11 @@ class FallbackSharesFailure(Rule):
             help="fall back to a value, or to something that shares nothing with it",
             also=(Related(other.span, "the fallback"),),
         )
+
+
+def _without_domain(services: tuple[str, str], context: Context) -> list[str]:
+    known = context.project.services
+    return [f"{s}.facts.domain" for s in services if known[s].facts.domain is None]
 
 
 def _common(primary: Operation, other: Operation, context: Context) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
@@ -9,7 +10,7 @@ from policyctl.lint import setting, show
 from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
-from policyctl.resolve.policy import Service
+from policyctl.resolve.policy import Operation, Service
 
 
 class FallbackCannotCarryLoad(Rule):
@@ -109,6 +110,7 @@ class FallbackCannotCarryLoad(Rule):
         moved, own = _moved(target, context), _own(target, context)
         total = moved + own
         if not over(total, self.share * capacity):
+            yield from missing(_unknown(target, context))
             return
         yield self.finding(
             site.place,
@@ -124,22 +126,41 @@ class FallbackCannotCarryLoad(Rule):
 def _moved(target: Service, context: Context) -> float:
     """First tries/s that move to a service when all its primaries fail together."""
     total = 0.0
-    for operation in context.project.operations():
-        fallback = operation.fallback
-        if fallback is None or fallback.operation is None:
-            continue
-        if fallback.operation.partition(".")[0] != target.name:
-            continue
-        rate = context.traffic.rate(operation.id) or 0.0
-        limit = target.operations[fallback.operation.partition(".")[2]].rate_limit
-        callers = context.traffic.callers(operation)
+    for operation, fallback in _primaries(target, context):
+        rate, limit = context.traffic.at_least(operation.id), fallback.rate_limit
         if limit is not None and limit.mode == "enforce":
-            clients = 1 if limit.store == "redis" else callers
-            rate = rate if clients is None else min(rate, limit.rate * clients)
+            shared = limit.store == "redis"
+            clients = 1 if shared else context.traffic.callers(operation) or 1
+            rate = min(rate, limit.rate * clients)
         total += rate
     return total
 
 
+def _primaries(
+    target: Service, context: Context
+) -> Iterator[tuple[Operation, Operation]]:
+    """Operations that fall back to a service, each with the operation they fall to."""
+    for operation in context.project.operations():
+        name = None if operation.fallback is None else operation.fallback.operation
+        other = None if name is None else context.project.find_operation(name)
+        if other is not None and other.service == target.name:
+            yield operation, other
+
+
 def _own(target: Service, context: Context) -> float:
-    rates = (context.traffic.rate(op.id) or 0.0 for op in target.operations.values())
-    return sum(rates)
+    return sum(context.traffic.at_least(op.id) for op in target.operations.values())
+
+
+def _unknown(target: Service, context: Context) -> Iterator[str]:
+    """Facts without which the load is only a lower bound.
+
+    An operation that nothing calls is there for the fallback alone.
+    """
+    for operation in target.operations.values():
+        if context.graph.callers(operation.id):
+            yield from context.traffic.of_operation(operation).missing_rate
+    for operation, other in _primaries(target, context):
+        load, limit = context.traffic.of_operation(operation), other.rate_limit
+        yield from load.missing_rate
+        if limit is not None and limit.mode == "enforce" and limit.store != "redis":
+            yield from load.missing_callers

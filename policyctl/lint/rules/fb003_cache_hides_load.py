@@ -76,17 +76,22 @@ class CacheHidesLoad(Rule):
 
     def check_service(self, service: Service, context: Context) -> Outcomes:
         cache, capacity = service.facts.cache, service.facts.capacity
-        if cache is None or cache.hit_ratio is None:
+        if cache is None:
+            return
+        coalesced = cache.coalesced is True
+        if coalesced and _admits(service):
+            return
+        if cache.hit_ratio is None:
+            yield from missing([f"{service.name}.facts.cache.hit_ratio"])
             return
         loads = [context.traffic.of_operation(op) for op in service.operations.values()]
-        rate = sum(load.rate or 0.0 for load in loads)
+        rate = sum(
+            context.traffic.at_least(op.id) for op in service.operations.values()
+        )
         if capacity is None or not reaches(rate, capacity):
             lacking = [fact for load in loads for fact in load.missing_rate]
             lacking += [] if capacity else [f"{service.name}.facts.capacity"]
             yield from missing(lacking)
-            return
-        coalesced = cache.coalesced is True
-        if coalesced and _admits(service):
             return
         warm = origin_rate(rate, cache.hit_ratio)
         yield self.finding(

@@ -113,6 +113,8 @@ def test_missing_facts_of_the_fleet_are_named(
         (10, "", 0),
         (11, "", 1),
         (11, "\ninbound: {bulkhead: {max_concurrent: 20}}", 0),
+        (11, "\ninbound: {bulkhead: {max_concurrent: 20, mode: observe}}", 1),
+        (11, "\ninbound: {rate_limit: {rate: 9/s}}", 0),
     ],
 )
 def test_fleet_against_the_callee(callers: int, inbound: str, count: int) -> None:

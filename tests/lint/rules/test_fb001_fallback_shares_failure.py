@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policyctl.lint.testing import lint_yaml, operation_yaml
+from policyctl.lint.testing import lint_yaml, operation_yaml, run_yaml
 
 
 def policy(primary: str = "", other: str = "", calls: str = "") -> str:
@@ -42,6 +42,27 @@ def test_domains(primary: str, other: str, reason: bool) -> None:
     )
 
 
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("primary", "other", "lacking"),
+    [
+        ("", "", ["backup", "payment_api"]),
+        ("facts: {domain: db-1}", "", ["backup"]),
+        ("", "facts: {domain: db-1}\n", ["payment_api"]),
+        ("facts: {domain: db-1}", "facts: {domain: db-2}\n", []),
+    ],
+)
+def test_missing_domains_are_named(
+    primary: str, other: str, lacking: list[str]
+) -> None:
+    """Whether both fail together is unknown until both domains are stated."""
+    result = run_yaml(policy(primary, other), "FB001")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [
+        f"{service}.facts.domain" for service in lacking
+    ]
+
+
 def test_the_same_service() -> None:
     """Another operation of the same service is down with it."""
     text = (
@@ -63,6 +84,7 @@ def tail(*calls: str) -> str:
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("primary", "backup", "shared"),
     [("a", "a", "a"), ("a", "b", "b"), ("a", "c", None), ("b", "c", "c")],

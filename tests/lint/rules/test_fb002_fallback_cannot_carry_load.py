@@ -27,6 +27,7 @@ def policy(
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("rates", "severity"),
     [
@@ -59,11 +60,68 @@ def test_a_rate_limit_bounds_what_moves() -> None:
     assert lint_yaml(policy(("5000/s",), limit=limit), "FB002") == []
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(("rate", "count"), [("300/s", 0), ("301/s", 1)])
+def test_share_can_be_set(rate: str, count: int) -> None:
+    """300/s and 100/s of its own are half of 800/s."""
+    settings = {"FB002": {"share": "50%"}}
+    found = lint_yaml(policy((rate,)), "FB002", thresholds=settings)
+    assert len(found) == count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("limit", "count"),
+    [
+        ("{rate: 135/s}", 0),
+        ("{rate: 136/s}", 1),
+        ("{rate: 540/s, store: redis}", 0),
+        ("{rate: 541/s, store: redis}", 1),
+        ("{rate: 1/s, mode: observe}", 1),
+    ],
+)
+def test_limits_of_the_fallback(limit: str, count: int) -> None:
+    """4 processes x 135/s, or one limit of 540/s for all, make 640/s: 80 % of 800/s."""
+    text = policy(("5000/s",), limit=f"    rate_limit: {limit}\n")
+    text = text.replace("service: quotes_b", "service: quotes_b\nredis: {url_env: R}")
+    assert len(lint_yaml(text, "FB002")) == count
+
+
+@pytest.mark.missing_facts
 def test_missing_facts_are_named() -> None:
     """Capacity of the fallback and rate of the primary are needed."""
     text = policy(capacity="owner: q").replace("rate: 500/s, ", "")
     result = run_yaml(text, "FB002")
+    assert result.diagnostics == ()
     assert [s.fact for s in result.coverage.skipped] == [
         "a0.operations.get.facts.rate",
         "quotes_b.facts.capacity",
+    ]
+
+
+@pytest.mark.missing_facts
+def test_what_a_lower_bound_lacks_is_named() -> None:
+    """Of two primaries one is known; a third service calls the fallback itself."""
+    text = policy(("500/s", "500/s"), own="description: rate not stated")
+    text = text.replace("rate: 500/s, ", "", 1)
+    text += (
+        "---\nversion: 1\nservice: shop\noperations:\n"
+        "  page: {transport: local, calls: [{to: quotes_b.get}]}\n"
+    )
+    result = run_yaml(text, "FB002")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [
+        "a0.operations.get.facts.rate",
+        "quotes_b.operations.get.facts.rate",
+    ]
+
+
+@pytest.mark.missing_facts
+def test_a_limit_for_each_process_needs_their_number() -> None:
+    """One process lets 100/s through, and how many there are is unknown."""
+    text = policy(("5000/s",), limit="    rate_limit: {rate: 100/s}\n")
+    result = run_yaml(text.replace(", callers: 4", ""), "FB002")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [
+        "a0.operations.get.facts.callers"
     ]

@@ -32,6 +32,11 @@ INBOUND = "inbound: {bulkhead: {max_concurrent: 30}}"
         ("{hit_ratio: 95%, coalesced: false}", INBOUND, Severity.ERROR),
         ("{hit_ratio: 95%, coalesced: true}", "", Severity.WARNING),
         ("{hit_ratio: 95%, coalesced: true}", INBOUND, None),
+        (
+            "{hit_ratio: 95%, coalesced: true}",
+            "inbound: {bulkhead: {max_concurrent: 30, mode: observe}}",
+            Severity.WARNING,
+        ),
     ],
 )
 def test_protections(cache: str, service: str, severity: Severity | None) -> None:
@@ -40,9 +45,10 @@ def test_protections(cache: str, service: str, severity: Severity | None) -> Non
     assert [d.severity for d in found] == ([] if severity is None else [severity])
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("rate", "count"), [("300/s", 1), ("299/s", 0)])
 def test_boundary(rate: str, count: int) -> None:
-    """As many requests as capacity are too many for an empty cache."""
+    """300/s are the whole capacity of 300/s once the cache is empty."""
     assert len(lint_yaml(policy(rate=rate), "FB003")) == count
 
 
@@ -55,7 +61,28 @@ def test_message() -> None:
     )
 
 
-def test_missing_capacity_is_named() -> None:
-    """Without capacity nothing is proved."""
-    result = run_yaml(policy(capacity=""), "FB003")
-    assert [s.fact for s in result.coverage.skipped] == ["payment_api.facts.capacity"]
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("stated", "lacking"),
+    [
+        ("capacity: 300/s, ", ["facts.capacity"]),
+        ("rate: 3000/s", ["operations.charge.facts.rate"]),
+        ("hit_ratio: 95%", ["facts.cache.hit_ratio"]),
+        ("cache: {hit_ratio: 95%}", []),
+    ],
+)
+def test_missing_facts_are_named(stated: str, lacking: list[str]) -> None:
+    """A stated cache needs numbers; a service that states none has none."""
+    result = run_yaml(policy().replace(stated, "", 1), "FB003")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [
+        f"payment_api.{fact}" for fact in lacking
+    ]
+
+
+@pytest.mark.missing_facts
+def test_a_protected_origin_lacks_nothing() -> None:
+    """With coalescing and an inbound limit the numbers decide nothing."""
+    text = policy("{coalesced: true}", capacity="", service=INBOUND)
+    result = run_yaml(text, "FB003")
+    assert (result.diagnostics, result.coverage.skipped) == ((), ())

@@ -44,9 +44,6 @@ NO_MISSING_FACTS: dict[str, str] = {
 """Rules that list facts but never lack one, by code, with the reason."""
 
 NOT_YET = {
-    "FB001",
-    "FB002",
-    "FB003",
     "GR001",
     "GR002",
     "GR003",
