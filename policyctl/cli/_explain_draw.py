@@ -17,13 +17,13 @@ def lines(steps: Sequence[Step]) -> Iterator[str]:
     end = steps[-1].at
     moments = [show.duration(step.at) for step in steps]
     width = max(map(len, moments))
-    ends = [*(step.at for step in steps[1:]), end]
-    for step, moment, until in zip(steps, moments, ends, strict=True):
-        yield f"    {moment:>{width}}  {_bar(step, until, end)}  {step.text}"
+    for step, moment in zip(steps, moments, strict=True):
+        yield f"    {moment:>{width}}  {_bar(step, end)}  {step.text}"
 
 
-def _bar(step: Step, until: float, end: float) -> str:
+def _bar(step: Step, end: float) -> str:
     """The step's share of the whole; what lasts any time at all has one column."""
+    until = step.at + step.lasts
     if end <= 0:
         return "|" + " " * WIDTH + "|"
     first = min(WIDTH - 1, int(step.at / end * WIDTH))

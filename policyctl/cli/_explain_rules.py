@@ -12,6 +12,8 @@ from policyctl.lint.coverage import is_below
 from policyctl.lint.engine import LintResult
 
 WIDTH = 76
+MOST_FINDINGS = 20
+"""Findings that the page shows, the worst ones; JSON has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,13 @@ def build(result: LintResult, prefix: str, every: tuple[str, ...]) -> Looked:
 
 def lines(looked: Looked) -> Iterator[str]:
     """The same as text."""
-    for d in looked.found:
+    worst = sorted(looked.found, key=lambda d: (d.suppressed is not None, -d.severity))
+    for d in worst[:MOST_FINDINGS]:
         hidden = "" if d.suppressed is None else " (suppressed)"
         yield f"  {d.severity.label}[{d.code}] {d.message}{hidden}"
+    if len(worst) > MOST_FINDINGS:
+        more = f"{len(worst) - MOST_FINDINGS:,} more findings"
+        yield f"  and {more}; policyctl validate shows all"
     if looked.quiet:
         yield f"  looked and found nothing: {len(looked.quiet)} rules"
         yield from _wrapped(looked.quiet)

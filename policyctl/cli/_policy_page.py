@@ -17,7 +17,6 @@ from policyctl.cli._explain_rules import Looked
 from policyctl.cli._explain_values import Value
 from policyctl.lint import show
 from policyctl.lint.context import Context
-from policyctl.lint.graph import Edge
 from policyctl.resolve.policy import Call, Operation, Queue, Retry, Service
 from policyctl.resolve.worst_case import longest_hint
 
@@ -33,6 +32,9 @@ ORDER = (
     "attempt_timeout",
 )
 """The patterns, outermost first (contract line C1); the call is innermost."""
+
+MOST_CALLS = 20
+"""Calls that the page shows; JSON has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def _operation_json(operation: Operation, page: Page) -> dict[str, Any]:
         "order": order(operation),
         "settings": [v.as_json() for v in _explain_values.of_operation(operation)],
         "worst_case": _explain_time.of_operation(operation).as_json(),
-        "called_by": [edge.caller for edge in _callers(operation, page)],
+        "called_by": [e.caller for e in page.context.graph.callers(operation.id)],
         "traffic": {"rate": traffic.rate, "callers": traffic.callers},
         **_explain_load.as_json(operation, page.context),
     }
@@ -115,17 +117,16 @@ def _call_json(call: Call) -> dict[str, Any]:
     }
 
 
-def _callers(operation: Operation, page: Page) -> list[Edge]:
-    return page.context.graph.callers(operation.id)
-
-
 def as_text(page: Page, looked: Looked, color: bool) -> str:
     """The page as text; ``looked`` says what lint made of it."""
     lines = list(_service_lines(page, color))
     if page.settings:
         lines += ["", *_table(page.settings, color)]
-    for call in page.calls:
+    for call in page.calls[:MOST_CALLS]:
         lines += ["", *_call_lines(call, color)]
+    if len(page.calls) > MOST_CALLS:
+        more = f"{len(page.calls) - MOST_CALLS:,} more calls"
+        lines += ["", f"and {more}; --format json lists all"]
     for operation in page.operations:
         lines += ["", *_operation_lines(operation, page, color)]
     for queue in page.queues:
@@ -168,10 +169,12 @@ def _operation_lines(operation: Operation, page: Page, color: bool) -> Iterator[
     yield ""
     yield "  order, outermost first: " + " > ".join(order(operation))
     yield ""
-    yield from _table(list(_explain_values.of_operation(operation)), color)
-    yield ""
+    values = list(_explain_values.of_operation(operation))
+    if values:
+        yield from _table(values, color)
+        yield ""
     yield from _worst_case(operation)
-    yield from _traffic(operation, page)
+    yield from _explain_load.lines(operation, page.context)
 
 
 def _table(values: list[Value], color: bool) -> Iterator[str]:
@@ -197,8 +200,11 @@ def _starts_block(before: str, path: str) -> bool:
 
 def _worst_case(operation: Operation) -> Iterator[str]:
     worst = _explain_time.of_operation(operation)
-    most = "unlimited" if worst.attempts is None else str(worst.attempts)
-    yield f"  attempts: {most} at most"
+    if worst.attempts is None:
+        yield "  attempts: without limit"
+    else:
+        beside = f", {worst.hedges} of them hedges" if worst.hedges else ""
+        yield f"  attempts: {worst.attempts} at most{beside}"
     if worst.reachable is not None and worst.attempts != 1:
         yield (
             f"  if each is as slow as allowed: {worst.reachable} can begin, "
@@ -210,7 +216,8 @@ def _worst_case(operation: Operation) -> Iterator[str]:
         yield f"  longest waits between them: {waits}{more}"
     duration = worst.duration
     limit = "nothing bounds it" if duration is None else show.duration(duration)
-    hint = "" if operation.retry is None else _retry_after(operation.retry)
+    known = duration is not None and operation.retry is not None
+    hint = _retry_after(operation.retry) if known and operation.retry else ""
     yield f"  one call at worst: {limit}{hint}"
     yield from _explain_draw.lines(worst.steps)
 
@@ -222,29 +229,6 @@ def _retry_after(retry: Retry) -> str:
     most = retry.retry_after.max
     limit = "" if most is None else f" of up to {show.duration(most)}"
     return f", when a Retry-After hint{limit} replaces each wait"
-
-
-def _traffic(operation: Operation, page: Page) -> Iterator[str]:
-    traffic = page.context.traffic.of_operation(operation)
-    known: list[str] = []
-    if traffic.rate is not None:
-        known.append(f"{show.rate(traffic.rate)} first tries")
-        attempts = 1 if operation.retry is None else operation.retry.max_attempts
-        if attempts is not None and attempts > 1:
-            known.append(
-                f"up to {show.rate(traffic.rate * attempts)} when every attempt fails"
-            )
-    if traffic.callers is not None:
-        known.append(f"client processes: {traffic.callers}")
-    callers = _callers(operation, page)
-    if known or callers:
-        yield ""
-    if known:
-        yield f"  traffic: {', '.join(known)}"
-    for edge in callers:
-        own = " with settings of its own" if edge.call and edge.call.policy else ""
-        yield f"  called by {edge.caller}, {edge.per_request:g} per request{own}"
-    yield from _explain_load.lines(operation, page.context)
 
 
 def _bold(text: str, color: bool) -> str:

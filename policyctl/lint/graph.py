@@ -50,6 +50,7 @@ class CallGraph:
     outgoing: dict[str, list[Edge]] = field(default_factory=dict[str, list[Edge]])
     incoming: dict[str, list[Edge]] = field(default_factory=dict[str, list[Edge]])
     _components: list[list[str]] | None = None
+    _looping: set[str] | None = None
     _callers: dict[str, list[Edge]] = field(default_factory=dict[str, list[Edge]])
 
     def callers(self, operation: str) -> list[Edge]:
@@ -78,12 +79,15 @@ class CallGraph:
 
     def on_cycle(self) -> set[str]:
         """Every node that can reach itself."""
+        if self._looping is not None:
+            return self._looping
         found: set[str] = set()
         for part in self.components():
             if len(part) > 1 or any(
                 e.callee == part[0] for e in self.outgoing[part[0]]
             ):
                 found.update(part)
+        self._looping = found
         return found
 
     def cycles(self) -> list[list[Edge]]:

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 from policyctl.lint import outcomes
-from policyctl.lint.amplify import amplification, layer_attempts
+from policyctl.lint.amplify import amplification, layer_attempts, most_attempts
 from policyctl.lint.context import Context
 from policyctl.lint.graph import Edge
 
@@ -51,6 +51,11 @@ class Way:
                 found.append(way.edge)
             way = way.before
         return found[::-1]
+
+    @property
+    def calls(self) -> float:
+        """Calls at the end of the path for one request at its start, without retries."""
+        return math.prod(edge.per_request for edge in self.edges())
 
 
 START = Way(0.0)
@@ -124,16 +129,33 @@ def _log(factor: float) -> float:
 def worst_loads(context: Context, paths: RetryPaths) -> dict[str, float]:
     """Attempts/s that reach each node when everything fails, as far as rates are known.
 
-    ``R(d) = sum of R(s) x calls x A``; a lower bound where a rate is missing.
+    ``R(d) = sum of R(s) x calls x A``, at most what rate limits let through; a lower
+    bound where a rate is missing. Of ``R(s)`` those attempts count that repeat the work
+    of s, as in :class:`RetryPaths`.
     """
-    loads: dict[str, float] = {}
+    arriving: dict[str, float] = {}
+    working: dict[str, float] = {}
     looping = context.graph.on_cycle()
     for node in context.graph.callers_first():
         stated = context.traffic.rate(node) or 0.0
-        load = max(loads.get(node, 0.0), stated)
-        loads[node] = load
+        arriving[node] = max(arriving.get(node, 0.0), stated)
+        load = max(working.get(node, 0.0), stated)
         for edge in context.graph.outgoing.get(node, ()):
-            if not (node in looping and edge.callee in looping) and load:
-                arriving = load * edge.per_request * paths.factor(edge)
-                loads[edge.callee] = loads.get(edge.callee, 0.0) + arriving
-    return loads
+            if load and not (node in looping and edge.callee in looping):
+                rate = load * edge.per_request
+                full = _arriving(edge, rate, context)
+                passed = full if _repeats_work(edge) else min(full, rate)
+                callee = edge.callee
+                arriving[callee] = arriving.get(callee, 0.0) + full
+                working[callee] = working.get(callee, 0.0) + passed
+    return arriving
+
+
+def _arriving(edge: Edge, rate: float, context: Context) -> float:
+    """Attempts/s that ``rate`` first tries of an edge become when all of them fail."""
+    if edge.policy is None:
+        return rate
+    load = context.traffic.of_edge(edge)
+    attempts = rate * amplification(edge.policy, load)
+    layers = layer_attempts(context.project.services[edge.policy.service])
+    return min(attempts, most_attempts(edge.policy, load)) * layers

@@ -279,12 +279,17 @@ def test_paths_of_retries_and_hidden_capacity(run_cli: Run, write: Write) -> Non
     assert (
         "  hidden capacity of store: 60/s / 3 attempts = 20/s; the planned 10/s are "
         "below it\n"
+        "  with the retries of callers further up: 60/s / 6 attempts = 10/s; the planned "
+        "10/s are not below it\n"
     ) in page
     data = json.loads(run_cli("explain", "store.read", "--format", "json").out)
     (operation,) = data["operations"]
     assert operation["amplification"] == [
         {
             "caller": "api.load",
+            "calls": 1.0,
+            "mode": "sequential",
+            "cycle": False,
             "steps": [
                 {"caller": "web.view", "attempts": 2.0},
                 {"caller": "api.load", "attempts": 3.0},
@@ -298,6 +303,7 @@ def test_paths_of_retries_and_hidden_capacity(run_cli: Run, write: Write) -> Non
         "planned": 10.0,
         "attempts_for_each": 3.0,
         "hidden_capacity": 20.0,
+        "along_paths": {"attempts_for_each": 6.0, "hidden_capacity": 10.0},
     }
 
 
@@ -310,6 +316,117 @@ def test_a_caller_without_retries_is_one_attempt(run_cli: Run, write: Write) -> 
         "    web.view: 1 attempt for one request, nobody on the way retries\n" in page
     )
     assert "hidden capacity" not in page
+
+
+def test_calls_for_one_request_are_counted_beside_attempts(
+    run_cli: Run, write: Write
+) -> None:
+    """3 attempts of each of 4 calls are 12; a fifth of a call is said as well."""
+    layers = LAYERS.replace("api.load}", "api.load, per_request: 2}").replace(
+        "store.read}", "store.read, per_request: 4, mode: parallel}"
+    )
+    write("policies/layers.yaml", layers.replace("    retry: {max_attempts: 2}\n", ""))
+    page = run_cli("explain", "store.read").out
+    assert "  called by api.load, 4 per request, parallel\n" in page
+    assert "    api.load: 3 attempts for each of 4 calls, 12 for one request\n" in page
+    # 10/s x 8 calls = 80/s, and x 3 attempts = 240/s
+    assert "  traffic: 80/s first tries, up to 240/s when every attempt fails\n" in page
+    write("policies/layers.yaml", LAYERS.replace("load}", "load, per_request: 0.2}"))
+    page = run_cli("explain", "store.read").out
+    assert (
+        "    web.view 2 x api.load 3 = 6 attempts for each call, 1.2 for one request\n"
+        in page
+    )
+
+
+def test_callers_in_a_cycle_say_so(run_cli: Run, write: Write) -> None:
+    """A product has no bound where the callee calls back."""
+    again = "    retry: {max_attempts: 3}\n    calls: [{to: api.load}]\n"
+    write(
+        "policies/layers.yaml",
+        LAYERS.replace("    retry: {max_attempts: 3}\n", again),
+    )
+    page = run_cli("explain", "store.read").out
+    line = "    web.view 2 x api.load 3 = 6 attempts for one request; "
+    assert f"{line}more with each round of the cycle\n" in page
+    data = json.loads(run_cli("explain", "store.read", "--format", "json").out)
+    assert [p["cycle"] for p in data["operations"][0]["amplification"]] == [True]
+
+
+def test_many_callers_and_calls_are_cut_short(run_cli: Run, write: Write) -> None:
+    """The worst eight callers are shown, and twenty calls; JSON has all of them."""
+    caller = (
+        "version: 1\nservice: s{n}\noperations:\n  go:\n    transport: http\n"
+        "    calls: [{{to: leaf.read{own}}}]\n"
+    )
+    for n in range(30):
+        own = ", override: {retry: {max_attempts: 5}}" if n == 29 else ""
+        write(f"policies/s{n:02}.yaml", caller.format(n=n, own=own))
+    calls = ", ".join(f"{{to: s{n}.go}}" for n in range(30))
+    write("policies/top.yaml", f"version: 1\nservice: top\ncalls: [{calls}]\n")
+    leaf = "operations: {read: {transport: http, idempotent: true}}"
+    write("policies/leaf.yaml", f"version: 1\nservice: leaf\n{leaf}\n")
+    page = run_cli("explain", "leaf.read").out
+    called = [line for line in page.splitlines() if line.startswith("  called by ")]
+    assert called[0] == "  called by s29.go, 1 per request with settings of its own"
+    assert called[1] == "  called by s0.go, 1 per request"
+    assert len(called) == 8
+    assert "\n  and by 22 more; --format json lists all\n" in page
+    assert "    s29.go: 5 attempts for one request\n" in page
+    assert "\n    and 22 more callers, none with more attempts\n" in page
+    data = json.loads(run_cli("explain", "leaf.read", "--format", "json").out)
+    assert len(data["operations"][0]["called_by"]) == 30
+    assert len(data["operations"][0]["amplification"]) == 30
+    top = run_cli("explain", "top").out
+    assert top.count("\ncalls s") == 20
+    assert "\nand 10 more calls; --format json lists all\n" in top
+    every = json.loads(run_cli("explain", "top", "--format", "json").out)
+    assert len(every["calls"]) == 30
+
+
+def test_many_findings_are_cut_short(run_cli: Run, write: Write) -> None:
+    """The page shows the worst twenty findings of a service and counts the others."""
+    slow = "{transport: http, attempt_timeout: 9s, budget: 3s}"
+    operations = "".join(f"  o{n}: {slow}\n" for n in range(25))
+    operations += "  bare: {transport: http}\n"
+    write("policies/a.yaml", f"version: 1\nservice: a\noperations:\n{operations}")
+    page = run_cli("explain", "a").out
+    lint = page.partition("\nLint\n")[2].splitlines()
+    shown = [line for line in lint if "[" in line]
+    assert shown[0].startswith("  error[")
+    assert len(shown) == 20
+    data = json.loads(run_cli("explain", "a", "--format", "json").out)
+    more = len(data["rules"]["found"]) - 20
+    assert lint[20] == f"  and {more} more findings; policyctl validate shows all"
+
+
+def test_hedges_are_attempts_beside_the_first(run_cli: Run, write: Write) -> None:
+    """Three attempts 100 ms apart, of 500 ms each: 2 x 100 + 500 = 700 ms."""
+    write(
+        "policies/h.yaml",
+        "version: 1\nservice: h\noperations:\n  get:\n    transport: http\n"
+        "    idempotent: true\n    attempt_timeout: 500ms\n    budget: 2s\n"
+        "    hedge: {delay: 100ms, max_hedges: 2}\n",
+    )
+    page = run_cli("explain", "h.get").out
+    assert "  attempts: 3 at most, 2 of them hedges\n" in page
+    assert "  one call at worst: 700ms\n" in page
+    bars = {
+        "     0s": "=" * 17 + " " * 7,
+        "  100ms": " " * 3 + "=" * 18 + " " * 3,
+        "  200ms": " " * 6 + "=" * 18,
+        "  700ms": " " * 24,
+    }
+    lines = [line for line in page.splitlines() if line.count("|") == 2]
+    assert [line[2 + 2 : 9 + 2].strip() for line in lines] == [
+        moment.strip() for moment in bars
+    ]
+    assert [line.split("|")[1] for line in lines] == list(bars.values())
+    assert lines[2].endswith("|  attempt 3, a hedge, runs for 500ms")
+    tight = (Path("policies/h.yaml")).read_text().replace("budget: 2s", "budget: 450ms")
+    write("policies/h.yaml", tight)
+    page = run_cli("explain", "h.get").out
+    assert "attempt 3, a hedge, runs for 250ms, cut by the budget of 450ms\n" in page
 
 
 def test_rules_that_looked_and_that_were_skipped(run_cli: Run, write: Write) -> None:

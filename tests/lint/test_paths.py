@@ -87,6 +87,55 @@ def test_a_cycle_does_not_grow_for_ever() -> None:
     }
 
 
+LOADS = """\
+version: 1
+service: web
+operations:
+  view: {transport: http, facts: {rate: 10/s}, calls: [{to: api.load, per_request: 2}]}
+---
+version: 1
+service: api
+operations:
+  load: {transport: http, idempotent: true, API, calls: [{to: store.read}]}
+---
+version: 1
+service: store
+operations:
+  read: {transport: http, idempotent: true, retry: {max_attempts: 3}STORE}
+"""
+
+
+@pytest.mark.parametrize(
+    ("api", "store", "loads"),
+    [
+        ("retry: {max_attempts: 4}", "", (80, 240)),
+        (
+            "retry: {max_attempts: 4, retry_on: [not_sent], retry_on_status: []}",
+            "",
+            (80, 60),
+        ),
+        (
+            "retry: {max_attempts: 4}",
+            ", rate_limit: {rate: 50/s, store: redis}",
+            (80, 50),
+        ),
+        ("budget: 1s", "", (20, 60)),
+    ],
+)
+def test_loads_when_everything_fails(
+    api: str, store: str, loads: tuple[int, int]
+) -> None:
+    """10 x 2 calls x 4 reach api and x 3 store: less where only refused connections are
+    tried again, which reached nothing behind, or where a rate limit stands in between.
+    """
+    redis = "" if "redis" not in store else "redis: {url_env: REDIS_URL}\n"
+    text = LOADS.replace("API", api).replace("STORE", store)
+    head, tail = text.rsplit("service: store\n", 1)
+    context = Context(load_yaml(f"{head}service: store\n{redis}{tail}"))
+    found = context.worst_loads
+    assert (found["api.load"], found["store.read"]) == pytest.approx(loads)
+
+
 def layered(layers: int, width: int) -> Project:
     """Every service of a layer calls every one of the next."""
     edges = {

@@ -22,7 +22,9 @@ class PathAmplification(Rule):
         of the callee such as a mesh included, is over 4 (a warning) or over 10 (an
         error); or what reaches the callee when everything fails is at least its
         capacity (an error). An edge multiplies what lies behind it unless it retries
-        only failures in which the callee was not reached.
+        only failures in which the callee was not reached. Several calls for one request
+        (`per_request`) are no factor of the product, since a callee that is well gets
+        them too; what reaches the capacity counts them.
 
     Why:
         Three layers with four attempts each send 64 requests to a callee that fails for
@@ -137,7 +139,13 @@ class PathAmplification(Rule):
             return
         retrying = way.multiplying()
         product_of = show.factors([(e.caller, paths.factor(e)) for e in retrying])
-        message = f"{product_of} = {show.power(way.weight)} attempts at {node} for one request"
+        calls = show.number(way.calls)
+        unit = (
+            "one request" if calls == "1" else f"each of {calls} calls for one request"
+        )
+        message = (
+            f"{product_of} = {show.power(way.weight)} attempts at {node} for {unit}"
+        )
         if full and capacity is not None:
             message += (
                 f"; {show.rate(load)} reach the capacity {show.rate(capacity)} of "

@@ -162,3 +162,12 @@ def test_a_layer_that_does_not_multiply_is_no_factor() -> None:
         "a.go 3 x b.go 3 = 9 attempts at c.go for one request",
         "a.go 3 x c.go 3 = 9 attempts at d.go for one request",
     ]
+
+
+def test_calls_for_one_request_are_no_factor() -> None:
+    """3 x 3 attempts for each of 2 x 5 calls: the product is that of the retries."""
+    text = chain(3, 3).replace("s1.run}", "s1.run, per_request: 2}")
+    (found,) = lint_yaml(text.replace("s2.run}", "s2.run, per_request: 5}"), "GR001")
+    assert found.message == (
+        "s0.run 3 x s1.run 3 = 9 attempts at s2.run for each of 10 calls for one request"
+    )
