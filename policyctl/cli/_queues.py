@@ -17,7 +17,7 @@ from policyctl.runtime.stores.errors import StoreUnavailableError
 
 R = TypeVar("R")
 AnyStore = SqliteStore | RedisStore
-SCHEMES = ("redis", "rediss", "unix")
+SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel")
 
 WIDEST = 60
 """Characters of a payload that a table shows."""

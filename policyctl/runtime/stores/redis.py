@@ -15,6 +15,11 @@ from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from policyctl.runtime.stores.errors import StoreFullError, StoreUnavailableError
+from policyctl.runtime.stores.redis_sentinel import (
+    connect,
+    is_sentinel,
+    without_secrets,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +65,8 @@ class RedisServer:
 
     Args:
         url_env: the environment variable with the address, such as
-            ``redis://127.0.0.1:6379/0``, ``rediss://…`` or ``unix://…``.
+            ``redis://127.0.0.1:6379/0``, ``rediss://…``, ``unix://…`` or
+            ``redis+sentinel://…``.
         timeout: seconds to connect, and seconds to wait for an answer.
     """
 
@@ -84,6 +90,8 @@ class RedisServer:
         url = os.environ.get(self.url_env, "")
         if not url:
             return f"${self.url_env}"
+        if is_sentinel(url):
+            return without_secrets(url)
         try:
             parts = urlsplit(url)
             place = f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
@@ -212,6 +220,8 @@ class RedisServer:
         }
         try:
             never = library.retry.Retry(library.backoff.NoBackoff(), 0)
+            if is_sentinel(url):
+                return connect(library.name, url, {"retry": never, **options})
             single = library.client_class.from_url(url, retry=never, **options)
             self._cluster = _is_cluster(single)
             if not self._cluster:
@@ -248,6 +258,7 @@ class _Library:
         from importlib import import_module
 
         module: Any = import_module(name)
+        self.name = name
         self.retry: Any = import_module(f"{name}.retry")
         self.backoff: Any = import_module(f"{name}.backoff")
         title = name.capitalize()

@@ -59,6 +59,7 @@ def test_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
         ("rediss://:secret@db.example", "rediss://db.example"),
         ("unix:///run/redis.sock?password=secret", "unix:///run/redis.sock"),
         ("redis://[broken", "$THE_URL"),
+        ("redis+sentinel://u:secret@h1:1,h2/main", "redis+sentinel://h1:1,h2/main"),
     ],
 )
 def test_addresses_without_secrets(
@@ -82,7 +83,15 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["redis://u:sec/ret@h:6379/0", "redis://h:secret/0", "http://u:secret@h"]
+    "url",
+    [
+        "redis://u:sec/ret@h:6379/0",
+        "redis://h:secret/0",
+        "http://u:secret@h",
+        "redis+sentinel://u:secret@h:26379",
+        "redis+sentinel://u:secret@h:26379/main/secret",
+        "redis+sentinel://u:secret@/main",
+    ],
 )
 def test_an_address_that_is_none(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     """It is an unavailable store, and nothing of the address is shown."""
