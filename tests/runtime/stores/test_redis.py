@@ -89,7 +89,7 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
         "redis://h:secret/0",
         "http://u:secret@h",
         "redis+sentinel://u:secret@h:26379",
-        "redis+sentinel://u:secret@h:26379/main/secret",
+        "redis+sentinel://u:secret@h:26379/main/x",
         "redis+sentinel://u:secret@/main",
     ],
 )
