@@ -75,6 +75,7 @@ _fact_count = Limit("count", 1, _MANY, override=False)
 _fact_fleet = Limit("count", 1, 1_000_000_000, override=False)
 _fact_ratio = Limit("ratio", 0, 1, override=False)
 _fact_rate = Limit("rate", 0, MAX_RATE, override=False)
+_fact_flow = Limit("rate", _TINY, MAX_RATE, override=False)
 
 LIMITS: Mapping[str, Limit] = MappingProxyType(
     {
@@ -150,7 +151,7 @@ LIMITS: Mapping[str, Limit] = MappingProxyType(
         "facts.failure_ratio": _fact_ratio,
         "facts.instances": _fact_fleet,
         "facts.workers": _fact_count,
-        "facts.capacity": Limit("rate", _TINY, MAX_RATE, override=False),
+        "facts.capacity": _fact_flow,
         "facts.objective": Limit("duration", _TINY, _YEAR, override=False),
         "facts.pool.max": _fact_count,
         "facts.pool.acquire_timeout": _fact_span,
@@ -160,7 +161,7 @@ LIMITS: Mapping[str, Limit] = MappingProxyType(
         "facts.autoscale.target": Limit("number", 0, 1e9, override=False),
         "facts.reconnect.delay": _fact_span,
         "facts.reconnect.window": _fact_span,
-        "facts.reconnect.accept_rate": _fact_rate,
+        "facts.reconnect.accept_rate": _fact_flow,
     }
 )
 

@@ -35,6 +35,15 @@ def rate(per_second: float) -> str:
     return f"{number(rounded)}/s" if rounded >= 1 else units.format_rate(rounded)
 
 
+def floor_rate(per_second: float) -> str:
+    """A rate rounded down to whole events per second, minute or hour, never 0."""
+    for unit, seconds in (("s", 1), ("m", 60), ("h", 3600)):
+        whole = int(per_second * seconds + 1e-9)
+        if whole >= 1:
+            return f"{whole}/{unit}"
+    return "1/h"
+
+
 def ratio(share: float) -> str:
     """``12.5%`` for 0.125, with four digits at most."""
     return units.format_ratio(significant(share))

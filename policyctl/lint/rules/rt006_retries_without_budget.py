@@ -10,6 +10,7 @@ from policyctl.lint import amplify, mend, setting, show
 from policyctl.lint.compare import reaches
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
+from policyctl.lint.traffic import Load
 from policyctl.resolve.policy import Retry
 
 
@@ -55,7 +56,8 @@ class RetriesWithoutBudget(Rule):
             retry: {max_attempts: 2, budget: {ratio: 10%, refill: success, floor: 1/s}}
 
     Fix:
-        Add `budget: {ratio: 10%, refill: success, floor: 1/s}` to the retry.
+        Add `budget: {ratio: 10%, refill: success, floor: 1/s}` to the retry, with a
+        lower floor where 1/s of every process would be more than the ratio.
 
     False positives:
         A few serial clients, whose rate falls when calls take longer: state the rate
@@ -88,7 +90,7 @@ class RetriesWithoutBudget(Rule):
         capacity = callee.facts.capacity
         load = context.load(site)
         if capacity is None:
-            found = self._many(site, retry, load.callers)
+            found = self._many(site, retry, load)
             if found is not None:
                 yield found
             yield from missing([f"{callee.name}.facts.capacity"])
@@ -99,30 +101,32 @@ class RetriesWithoutBudget(Rule):
         if context.traffic.at_least(site.policy.id) and reaches(
             demand.attempts, capacity
         ):
-            yield self._vulnerable(site, demand, capacity)
+            yield self._vulnerable(site, demand, capacity, load)
         else:
             yield from missing(load.missing_rate or demand.missing)
 
     def _vulnerable(
-        self, site: Site, demand: amplify.Demand, capacity: float
+        self, site: Site, demand: amplify.Demand, capacity: float, load: Load
     ) -> Diagnostic:
         total = "without limit"
         if not math.isinf(demand.attempts):
             total = f"x {show.number(demand.factor)} attempts = {show.rate(demand.attempts)}"
         ratio = demand.first / capacity
         budgeted = f"{show.number(ratio)} x 1.1 = {show.number(1.1 * ratio)}"
-        calm = f", so that {budgeted} of capacity remain" if 1.1 * ratio < 1 else ""
+        calm = ""
+        if 1.1 * ratio < 1 and load.per_client is not None:
+            calm = f", so that at most {budgeted} of capacity are used"
         return self.finding(
             site.place,
             "retry",
             f"{show.rate(demand.first)} {total} >= capacity {show.rate(capacity)} of "
             f"{site.policy.service}: once overloaded, retries keep it overloaded",
-            help=f"add {_BUDGET} to retry{calm}",
-            fix=_fix(site),
+            help=f"add budget: {_budget(load)} to retry{calm}",
+            fix=_fix(site, load),
         )
 
-    def _many(self, site: Site, retry: Retry, callers: int | None) -> Diagnostic | None:
-        attempts = retry.max_attempts
+    def _many(self, site: Site, retry: Retry, load: Load) -> Diagnostic | None:
+        attempts, callers = retry.max_attempts, load.callers
         many = attempts is None or attempts >= self.many_attempts
         if not many or callers is None or callers < self.many_callers:
             return None
@@ -133,15 +137,21 @@ class RetriesWithoutBudget(Rule):
             f"{callers} client processes make {tries} attempts of each call of "
             f"{site.policy.id}, and no retry budget bounds them together",
             severity=Severity.WARNING,
-            help=f"add {_BUDGET} to retry, or state facts.capacity of "
+            help=f"add budget: {_budget(load)} to retry, or state facts.capacity of "
             f"{site.policy.service} to have it worked out",
-            fix=_fix(site),
+            fix=_fix(site, load),
         )
 
 
-_SHARE = "{ratio: 10%, refill: success, floor: 1/s}"
-_BUDGET = f"budget: {_SHARE}"
+_RATIO = 0.1
 
 
-def _fix(site: Site) -> Fix | None:
-    return mend.set_value(site.place, "retry.budget", _SHARE, safe=False)
+def _budget(load: Load) -> str:
+    """A tenth, with a floor of 1/s or less: all floors grant no more than the ratio."""
+    share = load.per_client
+    floor = "1/s" if share is None else show.floor_rate(min(1.0, _RATIO * share))
+    return f"{{ratio: {show.ratio(_RATIO)}, refill: success, floor: {floor}}}"
+
+
+def _fix(site: Site, load: Load) -> Fix | None:
+    return mend.set_value(site.place, "retry.budget", _budget(load), safe=False)

@@ -11,7 +11,8 @@ from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.load import recovery_time
 from policyctl.lint.rule import Outcomes, Rule, missing
-from policyctl.resolve.policy import RetryBudget
+from policyctl.lint.traffic import Load
+from policyctl.resolve.policy import Operation, RetryBudget
 
 
 class RetryBudgetTooGenerous(Rule):
@@ -96,13 +97,16 @@ class RetryBudgetTooGenerous(Rule):
                 yield self._no_headroom(site, retry.budget, demand, capacity)
             return
         yield from missing(demand.missing + load.missing_callers)
-        timeout = site.policy.attempt_timeout
-        tau = 0.0 if timeout is None or timeout.total is None else timeout.total
+        tau = _patience(site.policy)
+        if tau is None:
+            return
         needed = recovery_time(demand.first, demand.factor, capacity, self.outage, tau)
         without = recovery_time(demand.first, 1.0, capacity, self.outage, tau)
         matters = retry.budget.refill == "request" or not over(without, self.recovery)
         if matters and over(needed, self.recovery):
-            yield self._slow_recovery(site, retry.budget, demand, capacity, needed)
+            yield self._slow_recovery(
+                site, retry.budget, demand, capacity, needed, load
+            )
 
     def _no_headroom(
         self, site: Site, budget: RetryBudget, demand: amplify.Demand, capacity: float
@@ -128,6 +132,7 @@ class RetryBudgetTooGenerous(Rule):
         demand: amplify.Demand,
         capacity: float,
         needed: float,
+        load: Load,
     ) -> Diagnostic:
         return self.finding(
             site.place,
@@ -136,9 +141,27 @@ class RetryBudgetTooGenerous(Rule):
             f"{show.rate(capacity)}: recovery from an outage of "
             f"{show.duration(self.outage)} takes about {show.duration(round(needed))}",
             severity=Severity.WARNING,
-            help=_help(budget, demand.first / capacity),
+            help=_floor_help(budget, load) or _help(budget, demand.first / capacity),
             fix=_fix(site, budget, demand.first / capacity),
         )
+
+
+def _patience(policy: Operation) -> float | None:
+    """How long a call waits for an answer, in seconds; None where nothing ends it."""
+    timeout, budget = policy.attempt_timeout, policy.budget
+    if timeout is not None and timeout.total is not None:
+        return timeout.total
+    return None if budget is None else budget.total
+
+
+def _floor_help(budget: RetryBudget, load: Load) -> str | None:
+    """What a budget that successes refill grants while nothing succeeds."""
+    if budget.refill == "request":
+        return None
+    if load.callers is None or budget.floor == 0:
+        return "lower the floors of the other retry budgets of this callee"
+    granted = f"{show.rate(budget.floor)} = {show.rate(load.callers * budget.floor)}"
+    return f"lower floor: {load.callers} processes x {granted} of retries in any outage"
 
 
 def _fix(site: Site, budget: RetryBudget, utilisation: float) -> Fix | None:
@@ -151,12 +174,7 @@ def _help(budget: RetryBudget, utilisation: float) -> str:
     """Refill on success, or half of the headroom; neither helps without headroom."""
     if utilisation >= 1:
         return "add capacity: first tries alone use all of it"
-    ways: list[str] = []
-    if budget.refill == "request":
-        ways.append("set refill: success")
-    most = min(budget.ratio, 0.5 * (1 / utilisation - 1))
-    if budget.refill == "request" and most < budget.ratio:
-        ways.append(f"ratio: {show.ratio(math.floor(most * 1000) / 1000)}")
-    if not ways:
-        ways.append("add capacity, or shorten the queue that keeps the backlog")
-    return " or ".join(ways)
+    most = 0.5 * (1 / utilisation - 1)
+    if most >= budget.ratio:
+        return "set refill: success"
+    return f"set refill: success or ratio: {show.ratio(math.floor(most * 1000) / 1000)}"

@@ -84,18 +84,19 @@ class FloorDominatesBudget(Rule):
         if load.rate is None or load.callers is None:
             yield from missing(load.missing)
             return
-        floors = budget.floor * load.callers
-        if over(floors, budget.ratio * load.rate):
-            yield self._floor(
-                site, budget, load.rate, load.callers, callee.facts.capacity
-            )
+        floors, capacity = budget.floor * load.callers, callee.facts.capacity
+        dominates = over(floors, budget.ratio * load.rate)
+        if dominates:
+            yield self._floor(site, budget, load.rate, load.callers, capacity)
         timeout = site.policy.attempt_timeout
-        if timeout is None or timeout.total is None:
+        attempt = None if timeout is None else timeout.total
+        if capacity is None:
+            if dominates or attempt is not None:
+                yield from missing([f"{callee.name}.facts.capacity"])
             return
-        if callee.facts.capacity is None:
-            yield from missing([f"{callee.name}.facts.capacity"])
+        if attempt is None:
             return
-        served = callee.facts.capacity * timeout.total
+        served = capacity * attempt
         if over(burst_retries(load.callers, budget.burst), served):
             yield self._burst(site, budget, load.callers, served)
 
@@ -123,11 +124,11 @@ class FloorDominatesBudget(Rule):
             "retry.budget.floor",
             message,
             severity=Severity.ERROR if severe else None,
-            help=f"set floor: {_floor_text(budget.ratio * rate / callers)} or less",
+            help=f"set floor: {show.floor_rate(budget.ratio * rate / callers)} or less",
             fix=mend.set_value(
                 site.place,
                 "retry.budget.floor",
-                _floor_text(budget.ratio * rate / callers),
+                show.floor_rate(budget.ratio * rate / callers),
                 safe=False,
             ),
             also=(("retry.budget.ratio", "the ratio"),),
@@ -137,26 +138,13 @@ class FloorDominatesBudget(Rule):
         self, site: Site, budget: RetryBudget, callers: int, served: float
     ) -> Diagnostic:
         total = burst_retries(callers, budget.burst)
+        share = str(max(1, int(served / callers + 1e-9)))
         return self.finding(
             site.place,
             "retry.budget.burst",
             f"{callers} processes x burst {budget.burst} = {total} retries at once, "
             f"more than the {show.number(served)} attempts that {site.policy.service} "
             "serves within attempt_timeout",
-            help=f"set burst: {max(1, int(served / callers))}",
-            fix=mend.set_value(
-                site.place,
-                "retry.budget.burst",
-                str(max(1, int(served / callers))),
-                safe=False,
-            ),
+            help=f"set burst: {share}",
+            fix=mend.set_value(site.place, "retry.budget.burst", share, safe=False),
         )
-
-
-def _floor_text(floor: float) -> str:
-    """A rate rounded down to whole events per second, minute or hour, never 0."""
-    for unit, seconds in (("s", 1), ("m", 60), ("h", 3600)):
-        whole = int(floor * seconds + 1e-9)
-        if whole >= 1:
-            return f"{whole}/{unit}"
-    return "1/h"

@@ -9,6 +9,7 @@ from policyctl.lint import mend, outcomes, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
+from policyctl.resolve.worst_case import longest_hint
 
 
 class RetryAfterUnbounded(Rule):
@@ -17,7 +18,8 @@ class RetryAfterUnbounded(Rule):
     What:
         429, 503 or RESOURCE_EXHAUSTED is retried and `retry_after` is off (a warning). A
         hint is honoured without `max`, or with a `max` over the budget, in a service of
-        class `online` (an error). The default is sound: 10 s or half the budget.
+        class `online` (an error). A retry of what came without an answer alone gets no
+        hint. The default is sound: 10 s or half the budget.
 
     Why:
         Retry-After is the only brake that a server has. But a server may also say an
@@ -89,7 +91,7 @@ class RetryAfterUnbounded(Rule):
                 )
             return
         longest = retry.retry_after.max
-        if site.service.service_class != "online":
+        if site.service.service_class != "online" or longest_hint(retry) == 0:
             return
         if longest is None:
             yield self.finding(

@@ -68,7 +68,7 @@ class SynchronisedReconnect(Rule):
     name: ClassVar[str] = "synchronised-reconnect"
     severity: ClassVar[Severity] = Severity.WARNING
     facts: ClassVar[tuple[str, ...]] = (
-        "facts.reconnect",
+        "facts.reconnect and facts.reconnect.accept_rate",
         "operation facts.callers",
         "facts.instances",
     )
@@ -77,15 +77,12 @@ class SynchronisedReconnect(Rule):
         reconnect = service.facts.reconnect
         if reconnect is None:
             return
-        clients = _clients(service, context)
-        if clients is None:
-            first = next(iter(service.operations.values()), None)
-            path = service.name if first is None else first.path
-            fact = "instances" if first is None else "callers"
-            yield from missing([f"{path}.facts.{fact}"])
-            return
+        clients, unknown = _clients(service, context)
         spread, rate = _spread(reconnect), reconnect.accept_rate
-        if rate is not None and clients <= rate:
+        if spread > 0 and rate is None:
+            yield from missing([f"{service.name}.facts.reconnect.accept_rate"])
+        if clients is None or clients < 2 or (rate is not None and clients <= rate):
+            yield from missing(unknown)
             return
         needed = 0.0 if rate is None else reconnect_window(clients, rate)
         spot = place.of_service(service)
@@ -99,7 +96,7 @@ class SynchronisedReconnect(Rule):
                 help=f"spread reconnects over {show.ceil_duration(needed)} with full "
                 "jitter",
             )
-        elif spread == 0 and clients > 1:
+        elif rate is None and spread == 0:
             yield self.finding(
                 spot,
                 "facts.reconnect",
@@ -107,15 +104,26 @@ class SynchronisedReconnect(Rule):
                 f"together, after exactly {show.duration(reconnect.delay or 0.0)}",
                 help="add jitter: full and a window, and state accept_rate",
             )
+        else:
+            yield from missing(unknown)
 
 
-def _clients(service: Service, context: Context) -> int | None:
-    """Client processes: of its operations, or its own if it has none."""
-    counts = [context.traffic.callers(op) for op in service.operations.values()]
-    known = [number for number in counts if number is not None]
-    if known:
-        return max(known)
-    return None if service.operations else service.facts.instances
+def _clients(service: Service, context: Context) -> tuple[int | None, list[str]]:
+    """Client processes as far as known, and the facts that could show more of them.
+
+    Those of its operations, or its own if it has none.
+    """
+    if not service.operations:
+        own = service.facts.instances
+        return own, [f"{service.name}.facts.instances"] if own is None else []
+    known: list[int] = []
+    unknown: list[str] = []
+    for operation in service.operations.values():
+        load = context.traffic.of_operation(operation)
+        unknown += load.missing_callers
+        if load.callers is not None:
+            known.append(load.callers)
+    return max(known, default=None), unknown
 
 
 def _spread(reconnect: ReconnectFacts) -> float:
@@ -124,6 +132,8 @@ def _spread(reconnect: ReconnectFacts) -> float:
         return reconnect.window
     delay = reconnect.delay or 0.0
     kind = reconnect.jitter or "none"
-    if kind in ("full", "decorrelated"):
-        return delay
-    return delay / 2 if kind == "equal" else 0.0
+    return _SPREAD[kind] * delay
+
+
+_SPREAD = {"none": 0.0, "equal": 0.5, "full": 1.0, "decorrelated": 2.0}
+"""How much of the delay the first wait varies by (F1): from d/2, 0 or d to d or 3 d."""

@@ -34,12 +34,42 @@ def test_the_example_of_the_catalogue() -> None:
     )
     assert found.help == (
         "add budget: {ratio: 10%, refill: success, floor: 1/s} to retry, "
-        "so that 0.6667 x 1.1 = 0.7333 of capacity remain"
+        "so that at most 0.6667 x 1.1 = 0.7333 of capacity are used"
     )
     assert found.span.line == 10
 
 
-@pytest.mark.parametrize(("capacity", "count"), [("400/s", 1), ("401/s", 0)])
+@pytest.mark.parametrize(
+    ("facts", "help"),
+    [
+        (
+            "{rate: 200/s, callers: 20}",
+            (
+                "add budget: {ratio: 10%, refill: success, floor: 1/s} to retry, "
+                "so that at most 0.6667 x 1.1 = 0.7333 of capacity are used"
+            ),
+        ),
+        (
+            "{rate: 200/s, callers: 21}",
+            (
+                "add budget: {ratio: 10%, refill: success, floor: 57/m} to retry, "
+                "so that at most 0.6667 x 1.1 = 0.7333 of capacity are used"
+            ),
+        ),
+        (
+            "{rate: 200/s}",
+            "add budget: {ratio: 10%, refill: success, floor: 1/s} to retry",
+        ),
+    ],
+)
+def test_the_advised_floor_keeps_to_the_ratio(facts: str, help: str) -> None:
+    """20 floors of 1/s are just 10 % of 200/s; 20/s over 21 processes are 57.1/m each."""
+    (found,) = lint_yaml(policy(facts=facts), "RT006")
+    assert found.help == help
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("capacity", "count"), [("400/s", 1), ("400.1/s", 0)])
 def test_boundary(capacity: str, count: int) -> None:
     """Exactly the capacity is vulnerable."""
     assert len(lint_yaml(policy(capacity=capacity), "RT006")) == count
@@ -51,6 +81,7 @@ def test_a_budget_or_a_single_attempt_is_enough() -> None:
     assert lint_yaml(policy(attempts=1), "RT006") == []
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("attempts", "callers", "count"), [(3, 10, 1), (2, 10, 0), (3, 9, 0)]
 )
@@ -66,6 +97,18 @@ def test_unknown_capacity(attempts: int, callers: int, count: int) -> None:
         )
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("attempts", "callers", "count"), [(2, 4, 1), (2, 3, 0), (1, 4, 0)]
+)
+def test_what_is_many_can_be_set(attempts: int, callers: int, count: int) -> None:
+    """A project may call two attempts of four processes many."""
+    text = policy(attempts, f"{{callers: {callers}}}", None)
+    thresholds = {"RT006": {"many_attempts": 2, "many_callers": 4}}
+    assert len(lint_yaml(text, "RT006", thresholds=thresholds)) == count
+
+
+@pytest.mark.boundary
 def test_all_operations_share_the_capacity() -> None:
     """2 x 100/s and 3 x 50/s make 350 attempts/s of one capacity."""
     text = (
@@ -118,6 +161,7 @@ def test_unlimited_attempts_have_no_bound() -> None:
     assert found.message.startswith("1/s without limit >= capacity 1000/s")
 
 
+@pytest.mark.missing_facts
 @pytest.mark.parametrize(
     ("facts", "capacity", "absent"),
     [
@@ -131,6 +175,7 @@ def test_missing_facts_are_named(
 ) -> None:
     """The rule says which facts it lacks."""
     result = run_yaml(policy(3, facts, capacity), "RT006")
+    assert result.diagnostics == ()
     found = [s.fact.removeprefix("payment_api.") for s in result.coverage.skipped]
     assert found == absent
 

@@ -35,6 +35,7 @@ def test_the_example_of_the_catalogue() -> None:
     assert found.policy_path.endswith("retry.budget.refill")
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("rate", "count"), [("250/s", 1), ("249.9/s", 0)])
 def test_exactly_the_capacity_is_reported(rate: str, count: int) -> None:
     """250/s x 1.2 = 300/s reach the capacity."""
@@ -56,6 +57,7 @@ def test_refill_on_success_stops_in_an_outage() -> None:
     assert lint_yaml(text, "RT007") == []
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("rate", "count"), [("248.3/s", 0), ("248.4/s", 1)])
 def test_boundary_of_slow_recovery(rate: str, count: int) -> None:
     """(1.1 lam 30 - 150) / (300 - 1.1 lam) is over 300 s from lam = 248.35/s on."""
@@ -86,22 +88,101 @@ def test_refill_on_success_is_blamed_for_its_floors_alone(
     assert len(lint_yaml(text, "RT007")) == count
 
 
-def test_thresholds_can_be_set() -> None:
-    """A project may accept a longer recovery."""
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("rate", "floor", "count"),
+    [
+        ("260/s", "2.1/s", 0),
+        ("260/s", "2.2/s", 1),
+        ("273.1/s", "1/s", 1),
+        ("273.2/s", "1/s", 0),
+    ],
+)
+def test_boundaries_of_floors_that_delay_recovery(
+    rate: str, floor: str, count: int
+) -> None:
+    """Recovery takes over 300 s from (30 x - 150) / (300 - x), so x = 273.18/s, on.
+
+    260 + 6 x 2.1 = 272.6 and 260 + 6 x 2.2 = 273.2; at 273.2/s it does without floors.
+    """
+    text = policy(f"{{ratio: 10%, refill: success, floor: {floor}}}", rate)
+    assert len(lint_yaml(text, "RT007")) == count
+
+
+def test_floors_are_what_to_lower() -> None:
+    """6 x 3/s on 260/s are 278/s: (278 x 30 - 150) / 22 = 372.3 s."""
+    text = policy("{ratio: 10%, refill: success, floor: 3/s}", "260/s")
+    (found,) = lint_yaml(text, "RT007")
+    assert found.message == (
+        "260/s become 278/s of 300/s: recovery from an outage of 30s takes about 6m12s"
+    )
+    assert found.help == (
+        "lower floor: 6 processes x 3/s = 18/s of retries in any outage"
+    )
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("recovery", "count"), [("412s", 0), ("411s", 1)])
+def test_recovery_can_be_set(recovery: str, count: int) -> None:
+    """254.5/s x 1.1 = 279.95/s: (279.95 x 30 - 150) / 20.05 = 411.4 s."""
     text = policy("{ratio: 10%, refill: request, floor: 0/s}", "254.5/s")
-    assert lint_yaml(text, "RT007", thresholds={"RT007": {"recovery": "7m"}}) == []
+    thresholds = {"RT007": {"recovery": recovery}}
+    assert len(lint_yaml(text, "RT007", thresholds=thresholds)) == count
 
 
-def test_missing_facts_are_named() -> None:
+@pytest.mark.boundary
+@pytest.mark.parametrize(("rate", "count"), [("227.6/s", 0), ("227.7/s", 1)])
+def test_outage_can_be_set(rate: str, count: int) -> None:
+    """(1.1 lam 60 - 150) / (300 - 1.1 lam) is over 300 s from lam = 227.65/s on."""
+    text = policy("{ratio: 10%, refill: request, floor: 0/s}", rate)
+    thresholds = {"RT007": {"outage": "1m"}}
+    assert len(lint_yaml(text, "RT007", thresholds=thresholds)) == count
+
+
+FACTS = "payment_api.operations.charge.facts."
+
+
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("text", "absent"),
+    [
+        (
+            policy("{ratio: 1%, refill: request}", capacity=None),
+            ["payment_api.facts.capacity"],
+        ),
+        (
+            policy("{ratio: 1%, refill: request}", "10/s", callers=""),
+            [f"{FACTS}callers"],
+        ),
+        (
+            operation_yaml(
+                f"{HEAD}facts: {{callers: 6}}\nretry: {{budget: {{ratio: 1%}}}}",
+                "facts: {capacity: 300/s}",
+            ),
+            [f"{FACTS}rate"],
+        ),
+    ],
+)
+def test_missing_facts_are_named(text: str, absent: list[str]) -> None:
     """Capacity and rate first; callers for the floors."""
-    text = policy("{ratio: 1%, refill: request}", capacity=None)
-    assert [s.fact for s in run_yaml(text, "RT007").coverage.skipped] == [
-        "payment_api.facts.capacity"
-    ]
-    text = policy("{ratio: 1%, refill: request}", "10/s", callers="")
-    assert [s.fact for s in run_yaml(text, "RT007").coverage.skipped] == [
-        "payment_api.operations.charge.facts.callers"
-    ]
+    result = run_yaml(text, "RT007")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == absent
+
+
+@pytest.mark.parametrize(
+    ("limit", "count"),
+    [
+        ("budget: 500ms", 1),
+        ("budget: {inherit: true}", 0),
+        ("attempt_timeout: 500ms", 1),
+    ],
+)
+def test_calls_that_nothing_ends_recover_at_once(limit: str, count: int) -> None:
+    """A call that waits for ever gets its answer from the backlog; a budget ends it too."""
+    text = policy("{ratio: 10%, refill: request, floor: 0/s}", "254.5/s")
+    text = text.replace("attempt_timeout: 500ms", limit)
+    assert len(lint_yaml(text, "RT007")) == count
 
 
 def test_budget_of_a_preset_is_shown_there() -> None:

@@ -31,6 +31,7 @@ def test_the_example_of_the_catalogue() -> None:
     assert found.policy_path.endswith("retry.budget.floor")
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("floor", "count"), [("2/s", 0), ("121/m", 1)])
 def test_equality_is_fine(floor: str, count: int) -> None:
     """10 processes x 2/s are just 20 % of 100/s."""
@@ -38,8 +39,10 @@ def test_equality_is_fine(floor: str, count: int) -> None:
     assert len(lint_yaml(text, "RT008")) == count
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
-    ("capacity", "severity"), [("130/s", Severity.ERROR), ("131/s", Severity.WARNING)]
+    ("capacity", "severity"),
+    [("130/s", Severity.ERROR), ("130.1/s", Severity.WARNING)],
 )
 def test_floors_that_reach_the_capacity(capacity: str, severity: Severity) -> None:
     """100/s and 10 x 3/s of floors are 130/s."""
@@ -50,6 +53,7 @@ def test_floors_that_reach_the_capacity(capacity: str, severity: Severity) -> No
     assert found.severity is severity
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("burst", "count"), [(30, 0), (31, 1)])
 def test_bursts_against_one_timeout_of_work(burst: int, count: int) -> None:
     """10 processes x 30 are just the 300 attempts that are served within 1 s."""
@@ -80,12 +84,46 @@ def test_the_advice_is_never_zero(rate: str, callers: int, floor: str) -> None:
     assert found.help == f"set floor: {floor} or less"
 
 
-def test_missing_facts_are_named() -> None:
+def test_the_advised_burst_is_not_lost_to_rounding() -> None:
+    """0.57 s of 100/s are 57 attempts for one process, not the 56.99… of floats."""
+    text = policy(
+        "{ratio: 10%, floor: 0/s, burst: 58}", "{rate: 100/s, callers: 1}", "100/s"
+    ).replace("attempt_timeout: 1s", "attempt_timeout: 570ms")
+    (found,) = lint_yaml(text, "RT008")
+    assert found.help == "set burst: 57"
+
+
+FACTS = "payment_api.operations.charge.facts."
+
+
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("facts", "capacity", "absent"),
+    [
+        ("{callers: 3}", "300/s", [f"{FACTS}rate"]),
+        ("{rate: 2000/s}", "300/s", [f"{FACTS}callers"]),
+        ("{latency: {p50: 1s}}", None, [f"{FACTS}callers", f"{FACTS}rate"]),
+        ("{rate: 2000/s, callers: 3}", None, ["payment_api.facts.capacity"]),
+    ],
+)
+def test_missing_facts_are_named(
+    facts: str, capacity: str | None, absent: list[str]
+) -> None:
     """Rate and callers for the floor, capacity for the burst."""
-    result = run_yaml(policy("{ratio: 20%}", "{callers: 3}"), "RT008")
-    assert [s.fact.rpartition(".")[2] for s in result.coverage.skipped] == ["rate"]
-    result = run_yaml(policy("{ratio: 20%}"), "RT008")
-    assert [s.fact.rpartition(".")[2] for s in result.coverage.skipped] == ["capacity"]
+    result = run_yaml(policy("{ratio: 20%, floor: 1/s}", facts, capacity), "RT008")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == absent
+
+
+@pytest.mark.missing_facts
+def test_capacity_decides_how_bad_floors_are() -> None:
+    """Without a timeout the burst is not measured, so only large floors ask for it."""
+    large = policy("{ratio: 20%, floor: 10/s}").replace("attempt_timeout: 1s\n    ", "")
+    result = run_yaml(large, "RT008")
+    assert [d.severity for d in result.diagnostics] == [Severity.WARNING]
+    assert [s.fact for s in result.coverage.skipped] == ["payment_api.facts.capacity"]
+    small = run_yaml(large.replace("10/s", "1/s"), "RT008")
+    assert (small.diagnostics, small.coverage.skipped) == ((), ())
 
 
 def test_floor_of_a_preset_is_shown_there() -> None:

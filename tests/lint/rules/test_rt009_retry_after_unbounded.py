@@ -47,6 +47,7 @@ def test_grpc_pushback() -> None:
     assert found.help == "set retry_after: {max: 10s}"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("hint", "message"),
     [
@@ -64,6 +65,37 @@ def test_honoured_hints(hint: str, message: str | None) -> None:
     found = lint_yaml(text, "RT009")
     assert [d.message for d in found] == ([] if message is None else [message])
     assert all(d.severity is Severity.ERROR for d in found)
+
+
+@pytest.mark.parametrize(
+    ("retry", "count"),
+    [
+        ("retry_on: [not_sent, timeout], retry_on_status: off", 0),
+        ("retry_on: [not_sent, OSError], retry_on_status: off", 1),
+        ("retry_on: [not_sent], retry_on_status: [503]", 1),
+        ("retry_on: [not_sent], retry_on_status: off, retry_if: a.b:c", 1),
+    ],
+)
+def test_only_answers_carry_hints(retry: str, count: int) -> None:
+    """Where nothing that came with an answer is retried, no hint is ever read."""
+    text = operation_yaml(f"{HEAD}retry: {{{retry}, retry_after: {{max: off}}}}")
+    assert len(lint_yaml(text, "RT009")) == count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("attempts", "count"), [(1, 0), (2, 1)])
+def test_a_single_attempt_waits_for_nothing(attempts: int, count: int) -> None:
+    """Hints are about retries."""
+    retry = f"{{max_attempts: {attempts}, retry_after: {{max: off}}}}"
+    assert len(lint_yaml(operation_yaml(f"{HEAD}retry: {retry}"), "RT009")) == count
+
+
+def test_without_a_budget_any_bound_will_do() -> None:
+    """TB002 asks for the budget; until then an hour is as good a bound as any."""
+    text = operation_yaml(
+        "transport: http\nidempotent: true\nretry: {retry_after: {max: 1h}}"
+    )
+    assert lint_yaml(text, "RT009") == []
 
 
 def test_the_default_is_sound() -> None:

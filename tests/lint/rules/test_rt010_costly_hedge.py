@@ -9,6 +9,7 @@ from policyctl.lint.testing import lint_yaml, operation_yaml, run_yaml
 HEAD = "transport: http\nidempotent: true\n"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("hedge", "keys"),
     [
@@ -45,6 +46,7 @@ def test_messages() -> None:
     ]
 
 
+@pytest.mark.missing_facts
 def test_missing_latency_is_named() -> None:
     """The delay cannot be judged without the median."""
     result = run_yaml(operation_yaml(f"{HEAD}hedge: {{delay: 1ms}}"), "RT010")
@@ -54,10 +56,13 @@ def test_missing_latency_is_named() -> None:
     ]
 
 
+@pytest.mark.boundary
 def test_threshold_can_be_set() -> None:
     """A project may allow more extra load."""
     text = operation_yaml(f"{HEAD}hedge: {{delay: 1s, budget: 10%}}")
     assert lint_yaml(text, "RT010", thresholds={"RT010": {"extra_load": "10%"}}) == []
+    (found,) = lint_yaml(text, "RT010", thresholds={"RT010": {"extra-load": "9.9%"}})
+    assert found.message == "hedges may add 10% to the load, over 9.9%"
 
 
 def test_hedge_of_a_preset_is_shown_there() -> None:

@@ -16,6 +16,7 @@ def policy(reconnect: str, callers: int | None = 200_000) -> str:
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("reconnect", "severity"),
     [
@@ -24,14 +25,19 @@ def policy(reconnect: str, callers: int | None = 200_000) -> str:
         ("{delay: 1s}", Severity.WARNING),
         ("{delay: 1s, jitter: full}", None),
         ("{window: 100s, jitter: full, accept_rate: 2000/s}", None),
-        ("{window: 99s, jitter: full, accept_rate: 2000/s}", Severity.ERROR),
+        ("{window: 99999ms, jitter: full, accept_rate: 2000/s}", Severity.ERROR),
         ("{delay: 100s, jitter: full, accept_rate: 2000/s}", None),
         ("{delay: 199s, jitter: equal, accept_rate: 2000/s}", Severity.ERROR),
         ("{delay: 200s, jitter: equal, accept_rate: 2000/s}", None),
+        ("{delay: 49s, jitter: decorrelated, accept_rate: 2000/s}", Severity.ERROR),
+        ("{delay: 50s, jitter: decorrelated, accept_rate: 2000/s}", None),
     ],
 )
 def test_windows(reconnect: str, severity: Severity | None) -> None:
-    """200,000 clients at 2,000/s need 100 s."""
+    """200,000 clients at 2,000/s need 100 s.
+
+    Equal jitter spreads over half of the delay, decorrelated over d to 3 d.
+    """
     found = lint_yaml(policy(reconnect), "RT011")
     assert [d.severity for d in found] == ([] if severity is None else [severity])
 
@@ -50,6 +56,24 @@ def test_messages() -> None:
     )
 
 
+def test_a_fleet_of_two_million() -> None:
+    """The fleet of the catalogue at 2,000/s: 1000 s, whatever the fixed delay."""
+    reconnect = "{delay: 1s, jitter: none, accept_rate: 2000/s}"
+    (found,) = lint_yaml(policy(reconnect, 2_000_000), "RT011")
+    assert found.severity is Severity.ERROR
+    assert found.message == (
+        "2000000 clients come back within 0s, but accepting them at 2000/s takes 16m40s"
+    )
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("callers", "count"), [(1, 0), (2, 1)])
+def test_one_client_is_no_wave(callers: int, count: int) -> None:
+    """Two that come back together are the first wave."""
+    assert len(lint_yaml(policy("{delay: 1s}", callers), "RT011")) == count
+
+
+@pytest.mark.boundary
 @pytest.mark.parametrize(("callers", "count"), [(200, 0), (201, 1)])
 def test_fleets_that_fit_into_a_second(callers: int, count: int) -> None:
     """200 clients at 200/s are nothing."""
@@ -57,6 +81,42 @@ def test_fleets_that_fit_into_a_second(callers: int, count: int) -> None:
     assert len(lint_yaml(text, "RT011")) == count
 
 
+@pytest.mark.missing_facts
+def test_missing_accept_rate_is_named() -> None:
+    """Whether a spread is wide enough depends on how fast connections are accepted."""
+    result = run_yaml(policy("{delay: 1s, jitter: full}"), "RT011")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [
+        "payment_api.facts.reconnect.accept_rate"
+    ]
+
+
+@pytest.mark.missing_facts
+def test_missing_callers_of_a_second_operation_are_named() -> None:
+    """Known clients that fit leave open whether all do."""
+    text = policy("{delay: 1s, accept_rate: 200/s}", 200)
+    text += "  refund: {transport: http}\n"
+    result = run_yaml(text, "RT011")
+    assert result.diagnostics == ()
+    refund = "payment_api.operations.refund.facts.callers"
+    assert [s.fact for s in result.coverage.skipped] == [refund]
+    assert len(lint_yaml(text.replace("200}", "201}"), "RT011")) == 1
+
+
+@pytest.mark.missing_facts
+def test_missing_instances_are_named() -> None:
+    """A service without operations is its own fleet."""
+    text = (
+        "version: 1\nservice: agent\nowner: a\n"
+        "facts: {reconnect: {delay: 1s, accept_rate: 100/s}}\n"
+        "queues:\n  jobs: {store: sqlite, path: jobs.db, max_size: 10}\n"
+    )
+    result = run_yaml(text, "RT011")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == ["agent.facts.instances"]
+
+
+@pytest.mark.missing_facts
 def test_missing_callers_are_named() -> None:
     """Without the number of clients the rule is silent."""
     result = run_yaml(policy("{delay: 1s}", None), "RT011")
