@@ -58,11 +58,10 @@ class Aio:
 class NoWheel:
     """In place of a wheel before the first one is found."""
 
-    __slots__ = ("armed", "loop")
+    __slots__ = ("loop",)
 
     def __init__(self) -> None:
         self.loop = None
-        self.armed: dict[Any, Any] = {}
 
 
 AIO = Aio()

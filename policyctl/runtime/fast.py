@@ -13,12 +13,11 @@ from policyctl.runtime.telemetry.meter import CANCELLED, FAILURE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from asyncio import Task
     from contextvars import Token
     from typing import Any
 
     from policyctl.runtime.policy import Policy
-    from policyctl.runtime.timer import Limit
+    from policyctl.runtime.timer import Place
 
 PLAIN: frozenset[type] = frozenset(
     {type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set}
@@ -69,16 +68,11 @@ def failed(
     caught: BaseException,
     episode: int,
     started: float | None,
-    armed: dict[Task[Any], float | Limit] | None = None,
-    task: Task[Any] | None = None,
+    place: Place | None = None,
     token: Token[float] | None = None,
 ) -> Attempt | None:
     """The call raised; None if ``caught`` is to pass through untouched."""
-    timed_out = False
-    if armed is not None and task is not None:
-        found: Any = armed.pop(task, None)
-        if found is not None and type(found) is not float:
-            timed_out = bool(found.end(caught))
+    timed_out = place is not None and place.end(caught)
     attempt = _attempt(policy, episode, started)
     if timed_out:
         attempt.limit = policy.wheel_limit
@@ -104,12 +98,12 @@ def judged(
     result: Any,
     episode: int,
     started: float | None,
-    popped: Limit | None,
+    place: Place | None,
 ) -> Attempt | None:
     """The call returned something to look at; None if it is a plain success."""
-    overran = popped is not None
-    if popped is not None:
-        popped.end(None)
+    overran = place is not None
+    if place is not None:
+        place.end(None)
     elif not policy.classifier.checks_results:
         return None
     attempt = _attempt(policy, episode, started)
@@ -123,7 +117,7 @@ def judged_sync(
     result: Any,
     episode: int,
     started: float | None,
-    popped: None,
+    place: None,
 ) -> Attempt | None:
     """As ``judged`` for a plain function, which may have returned an awaitable."""
     if not is_awaitable(result) and not policy.classifier.checks_results:

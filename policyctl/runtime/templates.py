@@ -5,11 +5,14 @@ and unpacked, and only those lines that its policy needs. What is unusual leaves
 for the slow side: a budget that is shorter than the limit, a gate that is full or
 flagged, an exception, a result that has to be judged.
 
-The lines that change the gate's count are single statements without a call; see ``gate``.
+The lines that change the gate's count have no call in them; see ``gate``. What belongs
+together shares a line also because the compiler fuses instructions of one line only.
 """
 
 from __future__ import annotations
 
+from policyctl.runtime.clock import CLOCK_ID
+from policyctl.runtime.gate import UNUSUAL
 from policyctl.runtime.telemetry.meter import BOUNDS
 
 TYPE_CHECKING = False
@@ -109,8 +112,7 @@ def _fast(shape: Shape, features: Features) -> list[str]:
         *(_find_task(slow) if features.timer else ()),
         *_enter(slow, features),
         *_arm(features),
-        "try:",
-        f"  _pc_result = {'await ' if features.is_async else ''}{call}",
+        f"try: _pc_result = {'await ' if features.is_async else ''}{call}",
         "except _pc_BaseException as _pc_caught:",
         *_failed(features),
         "  if _pc_attempt is None: raise",
@@ -128,9 +130,9 @@ def _start(features: Features) -> str:
 
 
 def _check_deadline(slow: str, features: Features) -> list[str]:
-    lines = ["_pc_start = _pc_clock.now()"] if features.starts else []
+    lines = [f"_pc_start = {_NOW}"] if features.starts else []
     if features.timer:
-        lines.append("_pc_due = _pc_start + _pc_limit")
+        lines[0] += "; _pc_due = _pc_start + _pc_limit"
     if features.budget and features.inherits:
         left = "(_pc_left := _pc_deadline() - _pc_start)"
         return [*lines, f"if {left} < _pc_need: {slow}"]
@@ -143,27 +145,32 @@ def _check_deadline(slow: str, features: Features) -> list[str]:
 
 def _find_task(slow: str) -> list[str]:
     # The shared name may be another thread's wheel a moment later, hence a local.
-    find = "_pc_mine = _pc_wheel = _pc_aio.find_wheel(_pc_loop, _pc_limit)"
-    task = "(_pc_task := _pc_current_task(_pc_loop))"
+    find = "_pc_mine = _pc_wheel = _pc_aio.find_wheel(_pc_running_loop(), _pc_limit)"
     return [
-        "_pc_mine = _pc_wheel",
-        f"if _pc_mine.loop is not (_pc_loop := _pc_running_loop()): {find}",
-        "_pc_armed = _pc_mine.armed",
-        f"if {task} in _pc_armed or _pc_task.cancelling(): {slow}",
+        f"if (_pc_mine := _pc_wheel).loop is not _pc_running_loop(): {find}",
+        f"if (_pc_task := _pc_current_task()).cancelling(): {slow}",
+        "if _pc_mine.free is None: _pc_mine.more()",
     ]
 
 
-_PASS_IN = (
-    "if (_pc_n := _pc_count) < _pc_gate.limit: "
-    "_pc_count = _pc_n + 1; _pc_episode = _pc_gate.episode"
+_NOW = f"_pc_now({CLOCK_ID})"
+_TAKE_PLACE = (
+    "_pc_place = _pc_mine.free; _pc_mine.free = _pc_place.next"
+    "; _pc_place.task = _pc_task; _pc_place.due = _pc_due"
 )
-_PASS_OUT = "if (_pc_n := _pc_count) < _pc_UNUSUAL: _pc_count = _pc_n - 1"
+_LEAVE_PLACE = (
+    "_pc_place.task = None; _pc_place.next = _pc_mine.free; _pc_mine.free = _pc_place"
+)
+_PASS_IN = (
+    "if _pc_count < _pc_gate.limit: _pc_count += 1; _pc_episode = _pc_gate.episode"
+)
+_PASS_OUT = f"if _pc_count < {UNUSUAL}: _pc_count -= 1"
 
 _COUNT_OUT = (
-    "if (_pc_n := _pc_count) < _pc_UNUSUAL and _pc_episode == _pc_gate.episode"
+    f"if _pc_count < {UNUSUAL} and _pc_episode == _pc_gate.episode"
     " and _pc_end < _pc_window.until and _pc_end - _pc_start <= _pc_slow"
     " and (_pc_fresh := _pc_window.fresh) < _pc_window.room: "
-    "_pc_count = _pc_n - 1; _pc_window.fresh = _pc_fresh + 1"
+    "_pc_count -= 1; _pc_window.fresh = _pc_fresh + 1"
 )
 
 
@@ -191,7 +198,7 @@ def _leave(features: Features) -> list[str]:
     if features.tallies and features.locks:
         return [leave]
     if features.tallies:
-        return ["_pc_end = _pc_clock.now()", _COUNT_OUT, f"else: {leave}"]
+        return [f"_pc_end = {_NOW}", _COUNT_OUT, f"else: {leave}"]
     if not features.locks:
         return [_PASS_OUT, f"else: {leave}"]
     return [
@@ -206,7 +213,7 @@ def _leave(features: Features) -> list[str]:
 def _count(features: Features) -> list[str]:
     if not features.meters:
         return []
-    seconds = "_pc_seconds = _pc_clock.now() - _pc_start"
+    seconds = f"_pc_seconds = {_NOW} - _pc_start"
     bucket = "_pc_bisect(_pc_bounds, _pc_seconds)"
     if features.locks:
         return [seconds, "_pc_meter.success(_pc_seconds)"]
@@ -220,22 +227,20 @@ def _count(features: Features) -> list[str]:
 
 def _arm(features: Features) -> list[str]:
     lines: list[str] = []
+    if features.timer:
+        lines.append(_TAKE_PLACE)
     if features.budget:
         publish = "_pc_token = _pc_set_deadline(_pc_start + _pc_total)"
         if features.inherits:
             publish += " if _pc_total < _pc_left else None"
         lines.append(publish)
-    if features.timer:
-        lines.append("_pc_armed[_pc_task] = _pc_due")
     return lines
 
 
 def _failed(features: Features) -> list[str]:
     arguments = f"_pc_policy, _pc_caught, _pc_episode, {_start(features)}"
     if features.timer:
-        arguments += ", _pc_armed, _pc_task"
-    elif features.is_async:
-        arguments += ", None, None"
+        arguments += ", _pc_place"
     if features.budget:
         arguments += ", token=_pc_token"
     return [f"  _pc_attempt = _pc_failed({arguments})"]
@@ -261,15 +266,16 @@ def _returned(features: Features) -> list[str]:
         ]
     if features.timer:
         end = [
-            "if (_pc_limited := _pc_armed.pop(_pc_task)) is _pc_due:",
+            "if _pc_place.limit is None:",
+            "  " + _LEAVE_PLACE,
             *("  " + line for line in end),
             "else:",
-            f"  _pc_attempt = {_judge(features, '_pc_limited')}",
+            f"  _pc_attempt = {_judge(features, '_pc_place')}",
         ]
     return ["  " + line for line in [*lines, *end]]
 
 
-def _judge(features: Features, popped: str) -> str:
-    arguments = f"_pc_policy, _pc_result, _pc_episode, {_start(features)}, {popped}"
+def _judge(features: Features, place: str) -> str:
+    arguments = f"_pc_policy, _pc_result, _pc_episode, {_start(features)}, {place}"
     name = "_pc_judged" if features.is_async else "_pc_judged_sync"
     return f"{name}({arguments})"

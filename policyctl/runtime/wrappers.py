@@ -10,7 +10,7 @@ from policyctl.runtime.aio import AIO, NO_WHEEL
 from policyctl.runtime.budget import DEADLINE
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import PolicyConfigError
-from policyctl.runtime.gate import HAS_GIL, UNUSUAL
+from policyctl.runtime.gate import HAS_GIL
 from policyctl.runtime.signatures import (
     GENERATORS,
     PACKED,
@@ -37,7 +37,6 @@ _MOST_SOURCES = 4096
 _GLOBALS: dict[str, Any] = {
     f"{PREFIX}{name}": value
     for name, value in {
-        "clock": CLOCK,
         "aio": AIO,
         "no_wheel": NO_WHEEL,
         "deadline": DEADLINE.get,
@@ -54,11 +53,11 @@ _GLOBALS: dict[str, Any] = {
         "BaseException": BaseException,
         "bisect": bisect_left,
         "bounds": BOUNDS,
-        "UNUSUAL": UNUSUAL,
     }.items()
 }
 _GLOBALS["__name__"] = "policyctl.runtime.guarded"
 AIO.publish(_GLOBALS, PREFIX)
+CLOCK.publish(_GLOBALS, f"{PREFIX}now")
 
 _compiled: dict[str, Callable[..., Any]] = {}
 

@@ -121,7 +121,8 @@ def _fire_now(
 ) -> timer.Limit:
     wheel = _wheel_of(policy)
     limit = timer.Limit(asyncio.get_running_loop(), task, 0, 0.02, 0.0)
-    wheel.armed[task] = limit
+    (place,) = [place for place in wheel.running if place.task is task]
+    place.limit = limit
     if caller_first:
         task.cancel("shutdown")
     limit.fire()
@@ -279,11 +280,99 @@ async def test_wheel_serves_thousands_with_one_timer() -> None:
     tasks = [asyncio.create_task(policy.call(release.wait)) for _ in range(2000)]
     await asyncio.sleep(0)
     scheduled: Any = asyncio.get_running_loop()
-    assert len(_wheel_of(policy).armed) == 2000
+    assert len(_wheel_of(policy).running) == 2000
     assert len(scheduled._scheduled) < 10
     release.set()
     await asyncio.gather(*tasks)
-    assert _wheel_of(policy).armed == {}
+    assert _wheel_of(policy).running == []
+
+
+async def test_wheel_lets_go_of_places_after_a_burst() -> None:
+    """What 500 attempts at once needed is not kept for one that goes on."""
+    policy = _policy(30.0)
+    with fake_clock() as clock:
+        release = asyncio.Event()
+        tasks = [asyncio.create_task(policy.call(release.wait)) for _ in range(500)]
+        await asyncio.sleep(0)
+        release.set()
+        await asyncio.gather(*tasks)
+        last = asyncio.create_task(policy.call(asyncio.sleep, 3600))
+        await asyncio.sleep(0.01)
+        wheel = _wheel_of(policy)
+        assert len(wheel._places) == 1
+        assert await policy.call(asyncio.sleep, 0, "other") == "other"
+        assert len(wheel._places) == 2
+        clock.advance(30.0)
+        with pytest.raises(AttemptTimeoutError):
+            await last
+    assert wheel.running == []
+
+
+async def test_a_place_holds_nothing_of_an_attempt_that_ended() -> None:
+    """A task is free as soon as its attempts are over, not at the wheel's next look."""
+    policy = _policy(30.0)
+    task = asyncio.create_task(policy.call(asyncio.sleep, 0))
+    await task
+    seen = weakref.ref(task)
+    del task
+    await asyncio.sleep(0)  # the loop lets go of it
+    assert seen() is None
+    assert [place.task for place in _wheel_of(policy)._places] == [None]
+
+
+async def test_attempts_inside_attempts_share_a_wheel() -> None:
+    """C22: the outer limit fires with the inner one: one timeout, all cancels balanced."""
+    policy = _policy(30.0)
+    inside: list[BaseException] = []
+
+    async def outer() -> None:
+        try:
+            await policy.call(asyncio.sleep, 3600)
+        except BaseException as error:
+            inside.append(error)
+            raise
+
+    with fake_clock() as clock:
+        task = asyncio.create_task(policy.call(outer))
+        await asyncio.sleep(0)
+        wheel = _wheel_of(policy)
+        assert [place.task for place in wheel.running] == [task, task]
+        clock.advance(30.0)
+        with pytest.raises(AttemptTimeoutError):
+            await task
+    assert [type(error) for error in inside] == [asyncio.CancelledError]
+    assert task.cancelling() == 0
+    assert wheel.running == []
+
+
+async def test_later_attempts_use_the_wheel() -> None:
+    """C22: a retry arms no loop timer of its own, and its limit holds."""
+    policy = _policy(
+        30.0,
+        retry=settings.Retry(
+            max_attempts=2,
+            backoff=settings.Backoff(initial=0.0, max=0.0),
+            retry_on=("ConnectionError",),
+        ),
+    )
+    attempts: list[int] = []
+
+    async def fails_then_hangs() -> None:
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise ConnectionError
+        await asyncio.sleep(3600)
+
+    with fake_clock() as clock:
+        task = asyncio.create_task(policy.call(fails_then_hangs))
+        await asyncio.sleep(0)
+        assert [place.due for place in _wheel_of(policy).running] == [
+            pytest.approx(clock.now() + 30.0)
+        ]
+        clock.advance(30.0)
+        with pytest.raises(AttemptTimeoutError):
+            await task
+    assert len(attempts) == 2
 
 
 async def test_wheel_follows_a_fake_clock() -> None:

@@ -121,7 +121,7 @@ class Round:
         breaker = policy.breaker
         assert breaker is not None
         assert breaker._permits == {}
-        assert all(wheel.armed == {} for wheel in timer._WHEELS.values())
+        assert all(wheel.running == [] for wheel in timer._WHEELS.values())
         if policy.waiters is not None:
             assert policy.waiters.queue == []
             assert self.most <= self.slots

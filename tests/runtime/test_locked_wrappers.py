@@ -59,7 +59,11 @@ def test_they_take_the_lock(more: dict[str, Any], asynchronous: bool) -> None:
     """The source holds the gate's lock wherever it changes the count."""
     features = wrappers.features_of(Policy(**BLOCKS | more), asynchronous)
     lines = source(shape_of(_plain), features, packed=False).splitlines()
-    changes = [n for n, line in enumerate(lines) if "_pc_count = " in line]
+    changes = [
+        n
+        for n, line in enumerate(lines)
+        if "_pc_count += " in line or "_pc_count -= " in line
+    ]
     assert changes
     for number in changes:
         assert "_pc_gate.lock.acquire()" in lines[number - 1]
