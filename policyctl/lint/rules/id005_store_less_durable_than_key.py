@@ -86,8 +86,15 @@ class StoreLessDurableThanKey(Rule):
             f"store {keys.store} is seen by one {_holder(keys.store)}, and "
             f"{load.callers} processes call {site.policy.id}: for a ttl of "
             f"{show.duration(keys.ttl)} duplicates in other processes go unnoticed",
-            help="set store: redis, or add forward: {header: Idempotency-Key}",
+            help=f"set {_redis(site)}, or add forward: {{header: Idempotency-Key}}",
         )
+
+
+def _redis(site: Site) -> str:
+    """The store that all processes share, with the address that it needs."""
+    if site.service.redis_url_env is not None:
+        return "store: redis"
+    return "store: redis with redis: {url_env: REDIS_URL} in the service"
 
 
 def _holder(store: str) -> str:
