@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import faulthandler
 import os
 import secrets
@@ -221,6 +222,44 @@ def until(holds: Any, seconds: float = LONG) -> None:
         time.sleep(0.005)
 
 
+async def until_async(holds: Any, seconds: float = LONG) -> None:
+    """``until``, which lets the tasks of the loop go on."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, f"not within {seconds} s"
+        await asyncio.sleep(0.005)
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store may take a minute to answer: on a busy machine one that works does.
+
+    A test of a store that does not answer uses ``impatience`` as well.
+    """
+    from policyctl.runtime.shared import link
+    from policyctl.runtime.stores.redis import RedisServer
+
+    monkeypatch.setattr(link, "TIMEOUT", LONG)
+    monkeypatch.setattr(link, "PATIENCE", 2 * LONG)
+    monkeypatch.setattr(link, "FIRST_PATIENCE", 2 * LONG)
+    defaults: Any = RedisServer.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "timeout", LONG)
+
+
+@pytest.fixture
+def impatience(patience: None, monkeypatch: pytest.MonkeyPatch) -> float:
+    """The product's own patience with a store; the most that a call waits, in seconds."""
+    from policyctl.runtime.shared import link
+    from policyctl.runtime.stores import redis
+
+    monkeypatch.setattr(link, "TIMEOUT", 0.5)
+    monkeypatch.setattr(link, "PATIENCE", 1.1)
+    monkeypatch.setattr(link, "FIRST_PATIENCE", 5.0)
+    defaults: Any = redis.RedisServer.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "timeout", redis.TIMEOUT)
+    return 1.1
+
+
 @pytest.fixture(scope="session")
 def _valkey_session() -> Iterator[Valkey]:
     server = Valkey()
@@ -230,7 +269,7 @@ def _valkey_session() -> Iterator[Valkey]:
 
 @pytest.fixture
 def valkey(
-    _valkey_session: Valkey, monkeypatch: pytest.MonkeyPatch
+    _valkey_session: Valkey, patience: None, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Valkey]:
     """An empty server whose address is in POLICY_REDIS_URL."""
     _valkey_session.client().flushall()
@@ -242,7 +281,7 @@ def valkey(
 
 
 @pytest.fixture
-def own_valkey(monkeypatch: pytest.MonkeyPatch) -> Iterator[Valkey]:
+def own_valkey(patience: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Valkey]:
     """A server of the test's own, which it may stop, in POLICY_REDIS_URL."""
     server = Valkey()
     monkeypatch.setenv(URL_ENV, server.url)
@@ -257,6 +296,12 @@ def own_valkey(monkeypatch: pytest.MonkeyPatch) -> Iterator[Valkey]:
 def wait_until() -> Any:
     """``wait_until(condition, seconds=60.0)``: fails if it never comes true."""
     return until
+
+
+@pytest.fixture
+def wait_async() -> Any:
+    """``await wait_async(condition)``: the same in a running event loop."""
+    return until_async
 
 
 @pytest.fixture

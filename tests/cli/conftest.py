@@ -108,7 +108,7 @@ def run_process(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[byt
             env={**inherited, **environment},
             input=stdin,
             capture_output=True,
-            timeout=60,
+            timeout=180,
             check=False,
         )
 

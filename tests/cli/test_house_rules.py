@@ -97,6 +97,6 @@ def test_the_tests_of_the_example_pass(run_process: Callable[..., Any]) -> None:
 
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(EXAMPLE), str(EXAMPLE)],
-        cwd=EXAMPLE, capture_output=True, text=True, timeout=60, check=False,
+        cwd=EXAMPLE, capture_output=True, text=True, timeout=180, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout

@@ -84,7 +84,7 @@ def _run(code: str, *arguments: str, cwd: Path) -> tuple[int, bytes]:
         cwd=cwd,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=180,
     )
     return done.returncode, done.stderr
 

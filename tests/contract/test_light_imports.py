@@ -33,7 +33,7 @@ def loaded(code: str) -> set[str]:
         text=True,
         check=True,
         cwd=ROOT,
-        timeout=60,
+        timeout=180,
     )
     return set(json.loads(done.stdout.splitlines()[-1]))
 
@@ -92,7 +92,7 @@ def test_without_the_extra_the_command_says_what_to_install() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=180,
     )
     assert done.returncode == 2
     assert done.stderr == (

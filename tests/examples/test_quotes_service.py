@@ -58,7 +58,7 @@ def provider() -> Iterator[Provider]:
     yield server
     server.shutdown()
     server.server_close()
-    thread.join(5)
+    thread.join(60)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def api() -> Iterator[OrderApi]:
         yield server
     server.shutdown()
     server.server_close()
-    thread.join(5)
+    thread.join(60)
 
 
 @pytest.mark.parametrize(

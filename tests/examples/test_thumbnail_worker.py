@@ -65,7 +65,7 @@ def store() -> Iterator[Store]:
     yield server
     server.shutdown()
     server.server_close()
-    thread.join(5)
+    thread.join(60)
 
 
 def python(folder: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -86,7 +86,7 @@ def submit(folder: Path, *pictures: str) -> list[str]:
         "import sys; from examples.thumbnail_worker.worker import submit\n"
         "print(*(submit(picture) for picture in sys.argv[1:]))"
     )
-    output, _ = python(folder, "-c", code, *pictures).communicate(timeout=60)
+    output, _ = python(folder, "-c", code, *pictures).communicate(timeout=250)
     return output.split()
 
 
@@ -96,7 +96,7 @@ def dead_letters(folder: Path) -> int:
         "from examples.thumbnail_worker.resilience import thumbnails\n"
         "print(thumbnails.jobs.stats().dead)"
     )
-    output, _ = python(folder, "-c", code).communicate(timeout=60)
+    output, _ = python(folder, "-c", code).communicate(timeout=250)
     return int(output)
 
 
@@ -109,20 +109,20 @@ def test_jobs_survive_their_worker(tmp_path: Path, store: Store) -> None:
     run = ("-m", "examples.thumbnail_worker.worker", url)
 
     first = python(tmp_path, *run)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 250
     while not store.thumbnails and time.monotonic() < deadline:
         time.sleep(0.01)
     first.kill()
-    first.communicate(timeout=60)
+    first.communicate(timeout=250)
 
     second = python(tmp_path, *run)
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 250
     while len(store.thumbnails) < 20 and time.monotonic() < deadline:
         time.sleep(0.05)
     while dead_letters(tmp_path) < 1 and time.monotonic() < deadline:
         time.sleep(0.5)
     second.terminate()
-    output, _ = second.communicate(timeout=60)
+    output, _ = second.communicate(timeout=250)
     assert second.returncode == 0, output
     assert store.thumbnails == dict.fromkeys(pictures, b"x" * 200)
     assert dead_letters(tmp_path) == 1

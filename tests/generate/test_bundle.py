@@ -149,7 +149,7 @@ assert registry.policies["quotes_api.get_quote"] is quotes_api.get_quote
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=180,
     )
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -81,7 +81,7 @@ def generate(
             **environment,
         },
         check=True,
-        timeout=60,
+        timeout=180,
     )
     digest = hashlib.sha256()
     for path in sorted((home / output).iterdir()):

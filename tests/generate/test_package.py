@@ -20,7 +20,7 @@ def run(script: str, case: str = "edges") -> Any:
         [sys.executable, "-B", "-c", prelude + script, str(CASES / case)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -39,7 +39,7 @@ async def test_the_wake_up_is_passed_on() -> None:
         while not holder.done():
             await asyncio.sleep(0)
         first.cancel()
-        assert await asyncio.wait_for(second, 5) == "ok"
+        assert await asyncio.wait_for(second, 60) == "ok"
         await asyncio.gather(first, return_exceptions=True)
         assert policy.bulkhead.in_use == 0
         assert policy.bulkhead.waiting == 0

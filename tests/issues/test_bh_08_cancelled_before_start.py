@@ -26,11 +26,11 @@ def test_a_thread_that_gave_up_waiting_never_enters() -> None:
     def call(name: str) -> None:
         entries.append(name)
         inside.set()
-        gate.wait(5)
+        gate.wait(60)
 
     holder = threading.Thread(target=call, args=("holder",))
     holder.start()
-    inside.wait(5)
+    inside.wait(60)
     with pytest.raises(BulkheadFullError):
         call("second")
     gate.set()
@@ -71,7 +71,7 @@ def test_a_call_that_timed_out_keeps_its_slot_until_its_thread_ends() -> None:
 
     @policy
     def call() -> None:
-        gate.wait(5)
+        gate.wait(60)
 
     with pytest.raises(AttemptTimeoutError):
         call()

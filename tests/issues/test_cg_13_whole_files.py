@@ -69,7 +69,7 @@ def test_a_killed_run_is_repaired_by_the_next(
 ) -> None:
     """--check reports it without touching anything; generate gives the new tree."""
     script = KILLED.format(after=after)
-    done = subprocess.run([sys.executable, "-c", script], timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", script], timeout=180, check=False)
     assert done.returncode == 9
     mixed = read()
     assert sum(mixed[name] != old[name] for name in old) == after - 1

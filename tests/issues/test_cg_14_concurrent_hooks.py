@@ -62,7 +62,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def generated(folder: Path, *options: str) -> dict[str, bytes]:
     """What one run alone makes."""
     process = start(folder, *options)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=180)
     assert process.returncode == 0, output
     return contents(folder)
 

@@ -52,7 +52,7 @@ def policyctl(
         cwd=folder,
         env={**kept, **environment},
         capture_output=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
 
@@ -112,7 +112,7 @@ def test_a_closed_pipe_is_quiet(folder: Path, command: list[str]) -> None:
         cwd=folder,
         stdout=writer,
         stderr=subprocess.PIPE,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     os.close(writer)
@@ -137,7 +137,7 @@ def test_a_full_disk_is_an_error(folder: Path) -> None:
                 cwd=folder,
                 stdout=stream,
                 stderr=subprocess.PIPE,
-                timeout=60,
+                timeout=180,
                 check=False,
             )
         assert done.returncode == 2

@@ -5,8 +5,11 @@ from __future__ import annotations
 import inspect
 import typing
 from decimal import Decimal
+from typing import Annotated
 
 import typer
+from fastapi import Depends, FastAPI, Query
+from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
 from policyctl.runtime import settings
@@ -70,6 +73,29 @@ def test_a_command_line_reads_the_parameters() -> None:
     result = CliRunner().invoke(app, ["Ann", "--count", "2"])
     assert (result.exit_code, result.output) == (0, "hello Ann hello Ann \n")
     assert "Say hello." in CliRunner().invoke(app, ["--help"]).output
+
+
+@policy
+async def page_of(limit: int, tags: Annotated[list[str], Query()]) -> str:
+    """What a request asks for."""
+    return f"{limit} {tags}"
+
+
+def test_a_web_framework_reads_the_parameters() -> None:
+    """FastAPI takes a guarded dependency and endpoint as it takes the bare ones."""
+    app = FastAPI()
+
+    @app.get("/items")
+    @policy
+    def items(page: Annotated[str, Depends(page_of)], size: int = 3) -> str:
+        return f"{page} {size}"
+
+    client = TestClient(app)
+    good = client.get("/items?limit=2&tags=a&tags=b")
+    assert (good.status_code, good.json()) == (200, "2 ['a', 'b'] 3")
+    bad = client.get("/items?tags=a")
+    assert bad.status_code == 422
+    assert [error["loc"] for error in bad.json()["detail"]] == [["query", "limit"]]
 
 
 def test_methods_bind() -> None:

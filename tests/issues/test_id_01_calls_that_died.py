@@ -104,12 +104,12 @@ def test_threads_are_refused_while_the_first_runs_and_served_after() -> None:
     @make()
     def charge(key: str) -> str:
         inside.set()
-        gate.wait(5)
+        gate.wait(60)
         return "ok"
 
     first = threading.Thread(target=lambda: results.append(charge("k")))
     first.start()
-    inside.wait(5)
+    inside.wait(60)
     with pytest.raises(IdempotencyConflictError):
         charge("k")
     gate.set()

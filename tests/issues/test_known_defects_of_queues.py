@@ -134,7 +134,7 @@ def test_no_connection_is_shared_by_two_threads(memory_path: Path) -> None:
     database = Database(
         str(memory_path / "threads.db"), "CREATE TABLE IF NOT EXISTS t(x)"
     )
-    inside = threading.Barrier(4, timeout=30)
+    inside = threading.Barrier(4, timeout=180)
     seen: list[int] = []
 
     def look(connection: sqlite3.Connection) -> None:

@@ -70,7 +70,7 @@ def test_guarded_functions_travel_by_reference(tmp_path: Path, method: str) -> N
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     refused = "CircuitOpenError rt05 inf"

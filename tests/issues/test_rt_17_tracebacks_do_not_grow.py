@@ -81,3 +81,33 @@ async def test_a_failed_call_keeps_nothing_alive(form: Any, clock: Any) -> None:
             await call()
     gc.collect()
     assert [ref() for ref in seen] == [None] * 4
+
+
+async def test_a_replayed_error_is_a_fresh_one_each_time(form: Any, clock: Any) -> None:
+    """The stored outcome of a key is raised 1,000 times, always as short."""
+    entries: list[str] = []
+
+    def pay(order: str) -> None:
+        entries.append(order)
+        raise ValueError("no such order")
+
+    policy = Policy(
+        service="rt17",
+        operation="pay",
+        retry=settings.Retry(never_retry_on=("ValueError",)),
+        idempotency=settings.Idempotency(key_call=lambda order: order, ttl=60.0),
+    )
+    call = form.guard(policy, pay)
+    depths: set[int] = set()
+    last, repeated = None, 0
+    for number in range(1000):
+        try:
+            await call("17")
+        except ValueError as error:
+            repeated += error is last
+            last = error
+            if number:
+                depths.add(depth_of(error.__traceback__))
+    assert entries == ["17"]
+    assert repeated == 0
+    assert len(depths) == 1

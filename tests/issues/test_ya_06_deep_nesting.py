@@ -107,7 +107,7 @@ def test_time_and_memory_are_bounded(name: str, printed: str) -> None:
         [sys.executable, "-c", _PROGRAM, name],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert (run.stdout.strip(), run.stderr, run.returncode) == (printed, "", 0)

@@ -229,7 +229,7 @@ async def test_any_interleaving_ends_with_all_slots_free(size: int) -> None:
                 await asyncio.sleep(0)
         for event in held.gates.values():
             event.set()
-        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
+        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 60)
         assert held.most <= size
         assert held.policy.gate.count == 0
         assert held.policy.bulkhead.waiting == 0
@@ -240,7 +240,7 @@ def _in_threads(count: int, target: Callable[[], object]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
 
 

@@ -138,7 +138,7 @@ atexit.register(last)
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=180,
     )
     assert done.stdout in ("works\n", "refused NoThreadError\n")
     assert done.stderr == ""

@@ -501,7 +501,7 @@ def _rush(policy: Policy, count: int) -> tuple[int, int]:
 
     def probe() -> None:
         entered.append(1)
-        hold.wait(10)
+        hold.wait(60)
 
     def caller() -> None:
         barrier.wait()

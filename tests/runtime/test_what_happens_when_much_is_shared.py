@@ -219,11 +219,11 @@ inside, gate = threading.Event(), threading.Event()
 
 def work():
     inside.set()
-    gate.wait(20)
+    gate.wait(60)
 
 thread = threading.Thread(target=policy.call, args=(work,))
 thread.start()
-inside.wait(20)
+inside.wait(60)
 with policy.gate.lock:
     child = os.fork()
 if child == 0:
@@ -245,7 +245,7 @@ def test_a_fork() -> None:
         [sys.executable, "-W", "ignore", "-c", FORKING],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert run.stdout.strip() == "0", run.stderr

@@ -159,7 +159,7 @@ def test_runs_in_a_spawned_process(tmp_path: Any) -> None:
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
     )
     assert ran.stdout.split("\n")[:4] == ["[2, 4]", "OSError", "CircuitOpenError", "8"]
 
@@ -379,9 +379,9 @@ def test_fork_while_locks_are_held_and_calls_run() -> None:
     child: Any = context.Process(target=_child, args=(policy, send))
     policy.gate.add(2)
     in_flight()
-    assert receive.poll(20)
+    assert receive.poll(60)
     assert receive.recv() == (0, "child", "child", 0)
-    child.join(20)
+    child.join(60)
     assert policy.bulkhead.in_use == 2
 
 
@@ -407,7 +407,7 @@ def test_asyncio_debug_and_warnings_as_errors(tmp_path: Any) -> None:
         [sys.executable, "-X", "dev", "-W", "error", "-c", code],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
     )
     names = "['NoneType', 'AttemptTimeoutError', 'NoneType', 'AttemptTimeoutError']"
     assert (ran.stdout, ran.stderr) == (f"{names} 0\n", "")

@@ -276,7 +276,7 @@ def test_threads_wait_and_get_the_one_result() -> None:
 
     def charge(key: str) -> str:
         entries.append(key)
-        gate.wait(5)
+        gate.wait(60)
         return "ok"
 
     threads = [
@@ -298,7 +298,7 @@ def test_a_thread_and_event_loops_share_one_key() -> None:
 
     def charge(key: str) -> str:
         entries.append(key)
-        gate.wait(5)
+        gate.wait(60)
         return "ok"
 
     def loop() -> None:
@@ -561,7 +561,7 @@ async def test_a_key_that_is_taken_for_a_cancelled_caller_comes_back() -> None:
 
     def slow(*args: Any) -> Any:
         taking.set()
-        gate.wait(5)
+        gate.wait(60)
         return claim(*args)
 
     store.claim = slow  # type: ignore[method-assign]
@@ -621,7 +621,7 @@ class SlowStore(MemoryStore):
     def claim(self, *args: Any) -> Any:
         """Claim when the test lets it."""
         self.asked.set()
-        assert self.go_on.wait(10)
+        assert self.go_on.wait(60)
         return super().claim(*args)
 
     def release(self, *args: Any) -> None:
@@ -649,7 +649,7 @@ async def test_a_key_claimed_for_nobody_is_freed_without_the_loop(
     with pytest.raises(asyncio.CancelledError):
         await calling
     store.go_on.set()
-    assert store.freed.wait(10)
+    assert store.freed.wait(60)
     assert guard.enter(lambda key: 1, ("a",), {}).key is not None
 
 

@@ -223,13 +223,13 @@ inside, gate = threading.Event(), threading.Event()
 @Policy(idempotency=settings.Idempotency(key=("key",), on_conflict="reject"))
 def charge(key):
     inside.set()
-    gate.wait(10)
+    gate.wait(60)
     return os.getpid()
 
 
 thread = threading.Thread(target=charge, args=("k",))
 thread.start()
-inside.wait(5)
+inside.wait(60)
 if os.fork() == 0:
     gate.set()
     assert charge("k") == os.getpid()
@@ -249,7 +249,7 @@ def test_a_forked_child_is_not_blocked_by_its_parents_calls(tmp_path: Path) -> N
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=180,
         check=False,
     )
     assert run.stdout.strip() == "0", run.stderr

@@ -22,11 +22,11 @@ from policyctl.runtime import settings
 from policyctl.runtime.budget import budget
 from policyctl.runtime.errors import PolicyConfigError, RateLimitedError
 from policyctl.runtime.policy import Policy
-from policyctl.runtime.shared import link as links
 from policyctl.runtime.shared.rate_limit import PREFIX, TAKE
 from policyctl.runtime.stores.redis import RedisServer
 
 Sides = Callable[..., Policy]
+pytestmark = pytest.mark.timing
 
 
 def limit(**changes: Any) -> settings.RateLimit:
@@ -49,18 +49,18 @@ def admitted(policy: Policy, tries: int) -> int:
 
 def test_one_burst_for_all(valkey: Any, sides: Sides) -> None:
     """Two processes have together the tokens of one bucket."""
-    one, two = (sides(n, rate_limit=limit(rate=0.5)) for n in (1, 2))
+    one, two = (sides(n, rate_limit=limit(rate=0.001)) for n in (1, 2))
     assert admitted(one, 3) + admitted(two, 10) == 5
     assert admitted(one, 10) == 0
 
 
 def test_the_refusal_says_when(valkey: Any, sides: Sides) -> None:
     """The error's retry_after is the time until the next token."""
-    one = sides(1, rate_limit=limit(rate=0.5, burst=1))
+    one = sides(1, rate_limit=limit(rate=0.01, burst=1))
     assert admitted(one, 1) == 1
     with pytest.raises(RateLimitedError) as caught:
         one.call(lambda: None)
-    assert caught.value.retry_after == pytest.approx(2.0, abs=0.2)
+    assert caught.value.retry_after == pytest.approx(100.0, abs=5.0)
 
 
 async def test_tasks_wait_in_turn(valkey: Any, sides: Sides) -> None:
@@ -72,8 +72,7 @@ async def test_tasks_wait_in_turn(valkey: Any, sides: Sides) -> None:
 
     start = time.monotonic()
     times = await asyncio.gather(*(one.call(call) for _ in range(25)))
-    assert max(times) - start == pytest.approx(0.2, abs=0.15)
-    assert max(times) - start >= 0.19
+    assert 0.19 <= max(times) - start < 0.5
 
 
 async def test_max_wait_is_the_most(valkey: Any, sides: Sides) -> None:
@@ -88,14 +87,14 @@ async def test_max_wait_is_the_most(valkey: Any, sides: Sides) -> None:
         *(one.call(call) for _ in range(10)), return_exceptions=True
     )
     assert results.count(None) == 3  # at once, after 0.1 s, after 0.2 s
-    assert time.monotonic() - start < 0.5
+    assert time.monotonic() - start < 1.0
 
 
 def test_the_budget_bounds_the_wait(valkey: Any, sides: Sides) -> None:
     """A caller with less time than the wait takes no token."""
-    one = sides(1, rate_limit=limit(rate=1.0, burst=1, max_wait=5.0))
+    one = sides(1, rate_limit=limit(rate=0.01, burst=1, max_wait=3600.0))
     assert admitted(one, 1) == 1
-    with budget(0.3), pytest.raises(RateLimitedError):
+    with budget(30.0), pytest.raises(RateLimitedError):
         one.call(lambda: None)
 
 
@@ -120,7 +119,7 @@ async def test_a_cancelled_wait_gives_its_token_back(valkey: Any, sides: Sides) 
 
 def test_observe_lets_all_through(valkey: Any, sides: Sides) -> None:
     """Mode observe counts what it would have refused."""
-    one = sides(1, rate_limit=limit(rate=0.1, mode="observe"))
+    one = sides(1, rate_limit=limit(rate=0.001, mode="observe"))
     assert admitted(one, 9) == 9
     assert one.rate_limit.rejected == 4
 
@@ -142,7 +141,7 @@ def test_threads_never_exceed_it(valkey: Any, sides: Sides) -> None:
     for thread in threads:
         thread.join()
     most = 10 + 40 * (time.monotonic() - start)
-    assert 20 <= sum(counts) <= most
+    assert 10 <= sum(counts) <= most
 
 
 def test_two_processes(valkey: Any) -> None:
@@ -181,17 +180,17 @@ def test_alone_without_the_store(
     one = sides(1, rate_limit=limit(rate=0.01))
     assert admitted(one, 10) == 5
     own_valkey.stop()
-    start = time.monotonic()
     wait_until(lambda: admitted(one, 1) == 1)
     assert admitted(one, 10) == 4
-    assert time.monotonic() - start < links.PATIENCE + 0.5
     assert caplog.text.count("is away (") == 1
     own_valkey.start()
     wait_until(lambda: "is back;" in caplog.text)
     assert admitted(one, 10) == 5
 
 
-def test_a_hanging_store_delays_one_call(own_valkey: Any, sides: Sides) -> None:
+def test_a_hanging_store_delays_one_call(
+    own_valkey: Any, sides: Sides, impatience: float
+) -> None:
     """A server that answers nothing costs one bounded wait."""
     one = sides(1, rate_limit=limit(rate=1000.0, burst=100))
     assert admitted(one, 1) == 1
@@ -199,7 +198,7 @@ def test_a_hanging_store_delays_one_call(own_valkey: Any, sides: Sides) -> None:
     try:
         start = time.monotonic()
         assert admitted(one, 1) == 1
-        assert time.monotonic() - start < links.PATIENCE + 0.3
+        assert time.monotonic() - start < impatience + 0.3
         start = time.monotonic()
         assert admitted(one, 20) == 20
         assert time.monotonic() - start < 0.2

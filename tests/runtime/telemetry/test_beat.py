@@ -56,8 +56,8 @@ def test_one_daemon_thread(beat: Beat) -> None:
     first, second = threading.Event(), threading.Event()
     beat.every("first", 3600.0, first.set)
     beat.every("second", 3600.0, second.set)
-    assert first.wait(5.0)
-    assert second.wait(5.0)
+    assert first.wait(60)
+    assert second.wait(60)
     threads = [thread for thread in threading.enumerate() if thread is beat._thread]
     assert [(thread.name, thread.daemon) for thread in threads] == [(NAME, True)]
     beat.stop()
@@ -70,14 +70,14 @@ def test_a_child_starts_its_own() -> None:
     """After a fork there is no thread and no task, and the child can have them anew."""
     done = threading.Event()
     BEAT.every("parent", 3600.0, done.set)
-    assert done.wait(5.0)
+    assert done.wait(60)
     child = os.fork()
     if child == 0:
         code = 1
         if BEAT._thread is None and not BEAT._tasks:
             again = threading.Event()
             BEAT.every("parent", 3600.0, again.set)
-            code = 0 if again.wait(5.0) else 2
+            code = 0 if again.wait(60) else 2
         os._exit(code)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     BEAT.stop()

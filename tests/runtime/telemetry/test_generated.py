@@ -45,7 +45,7 @@ def test_a_program(tmp_path: Path) -> None:
         [sys.executable, "-W", "error", "-c", textwrap.dedent(PROGRAM), str(CASE)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
         cwd=tmp_path,
     )

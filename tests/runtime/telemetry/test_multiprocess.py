@@ -67,7 +67,7 @@ def test_processes_add_up(tmp_path: Path) -> None:
             [sys.executable, "-W", "ignore", "-c", textwrap.dedent(text)],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
             env=environment,
         )

@@ -333,7 +333,7 @@ def _python(code: str, *options: str) -> Any:
         [sys.executable, *options, "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
 
