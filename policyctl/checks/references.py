@@ -165,3 +165,21 @@ def nearest(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | 
     folded = {c.casefold(): c for c in candidates}
     found = get_close_matches(name.casefold(), folded, n=1, cutoff=cutoff)
     return folded[found[0]] if found else None
+
+
+def nearest_method(target: str, name: str, candidates: Iterable[str]) -> str | None:
+    """How to name the method of ``target`` that is most like ``name``, if any is.
+
+    Names of operations are in snake case, so a method in another case, such as
+    ``createCharge``, needs a target of its own. The same words in another case come
+    first.
+    """
+    listed = list(candidates)
+    words = name.replace("_", "").casefold()
+    same = [c for c in listed if c.replace("_", "").casefold() == words]
+    if same:
+        return f"write target: {target}.{same[0]}"
+    near = nearest(name, listed)
+    if near is None or near == near.lower():
+        return None if near is None else f"did you mean {near}?"
+    return f"did you mean {near}? then write target: {target}.{near}"

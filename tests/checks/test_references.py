@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from policyctl.checks.references import (
     nearest,
+    nearest_method,
     parse_argument,
     parse_argument_path,
     parse_exception,
@@ -175,6 +176,25 @@ def test_operations_have_a_service_and_a_name() -> None:
 def test_the_nearest_name_is_found(name: str, near: str | None) -> None:
     """Case is no difference; what is far, or absurdly long, has no neighbour."""
     assert nearest(name, ["max_attempts", "backoff"]) == near
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("create_charge", "write target: sdk:Client.createCharge"),
+        ("say_hello", "write target: sdk:Client.SayHello"),
+        (
+            "create_charg",
+            "did you mean createCharge? then write target: sdk:Client.createCharge",
+        ),
+        ("get_al", "did you mean get_all?"),
+        ("unlike_any", None),
+    ],
+)
+def test_the_nearest_method_is_named(name: str, expected: str | None) -> None:
+    """A method in another case needs a target, since operations are in snake case."""
+    methods = ["charge", "createCharge", "get_all", "SayHello"]
+    assert nearest_method("sdk:Client", name, methods) == expected
 
 
 @given(st.text(max_size=80))

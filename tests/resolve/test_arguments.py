@@ -146,6 +146,22 @@ def test_a_method_that_is_gone(load: Load, tmp_path: Path) -> None:
     assert found.help == "did you mean book?"
 
 
+def test_a_method_in_another_case(load: Load, tmp_path: Path) -> None:
+    """The help is the line that guards it, since an operation cannot have its name."""
+    (tmp_path / "camel_client.py").write_text(
+        "class Client:\n    def createCharge(self): ...\n"
+    )
+    loaded = load("""
+        service: s
+        target: camel_client:Client
+        operations:
+          create_charge: {}
+    """)
+    [found] = loaded.diagnostics
+    assert (found.code, str(found.span)) == ("VA136", "0.yaml:5:3")
+    assert found.help == "write target: camel_client:Client.createCharge"
+
+
 @pytest.mark.parametrize(
     "more",
     [

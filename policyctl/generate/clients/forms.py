@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Literal
 
-from policyctl.model.code.callables import Function, Returned, returned_kind
+from policyctl.model.code.callables import Function, returned_kind
 from policyctl.model.code.library import Library
+from policyctl.model.code.results import Returned, result_of
 from policyctl.model.code.scope import FunctionNode, last_name
 
 Form = Returned | Literal["plain", "generator"]
@@ -23,15 +25,29 @@ _WORDS: dict[Form, str] = {
 }
 
 
-def form_of(library: Library, function: Function, node: FunctionNode) -> Form:
-    """The form of a function, of which ``node`` is the definition that counts."""
+def form_of(
+    library: Library, function: Function, node: FunctionNode, kind: str
+) -> Form:
+    """The form of a function, of which ``node`` is the definition that counts.
+
+    An object of the library's own may be used in several ways; ``kind``, that of the
+    operation, says which of them is meant.
+    """
     for decorator in node.decorator_list:
         form = _MANAGERS.get(last_name(decorator))
         if form is not None:
             return form
     if function.yields:
         return "generator"
-    return returned_kind(library, function.within(node), node) or "plain"
+    context = function.within(node)
+    known = returned_kind(library, context, node)
+    if known is not None or isinstance(node, ast.AsyncFunctionDef):
+        return known or "plain"
+    result = result_of(library, context, node)
+    for found in () if result is None else result.kinds():
+        if (found == "awaitable") != (kind == "stream"):
+            return found
+    return "plain"
 
 
 def needs_word(form: Form) -> bool:

@@ -34,9 +34,9 @@ COMMENTS = (
     "# What the library's own signatures do is not reported here again.",
     '# mypy: disable-error-code="overload-overlap"',
     "# pyright: reportDeprecated=false, reportInvalidTypeVarUse=false",
-    "# pyright: reportOverlappingOverload=false, reportPrivateUsage=false",
-    "# pyright: reportSelfClsParameterName=false, reportUnknownMemberType=false",
-    "# pyright: reportUnknownParameterType=false",
+    "# pyright: reportMissingTypeStubs=false, reportOverlappingOverload=false",
+    "# pyright: reportPrivateUsage=false, reportSelfClsParameterName=false",
+    "# pyright: reportUnknownMemberType=false, reportUnknownParameterType=false",
 )
 FUNCTIONS = "guarded"
 """The class that holds guarded functions."""
@@ -186,7 +186,8 @@ def _method(
         if annotations.selves:
             break
     chosen = choose(annotations, function, client.target, client.name)
-    yield from stub(annotations, function, chosen, name, INDENT * 2)
+    form = client.forms.get(name, "plain")
+    yield from stub(annotations, function, chosen, name, INDENT * 2, form)
 
 
 def _functions(targets: Targets, imports: Imports, library: Library) -> ClientContext:
@@ -194,8 +195,9 @@ def _functions(targets: Targets, imports: Imports, library: Library) -> ClientCo
     stubs: list[str] = []
     pairs: list[tuple[str, Group]] = []
     for name, (operation, function) in targets.functions.items():
-        nodes = [(node, None) for node in function.overloads]
-        stubs += ["", *stub(annotations, function, list(nodes), name, INDENT * 2)]
+        nodes = ((node, None) for node in function.overloads)
+        form = targets.forms.get(name, "plain")
+        stubs += ["", *stub(annotations, function, [*nodes], name, INDENT * 2, form)]
         pair = [literals.string(operation.target or ""), name]
         pairs.append((f"{literals.string(name)}: ", sequence(pair)))
     decorator = Group(

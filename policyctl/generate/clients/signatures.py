@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from policyctl.generate import literals
 from policyctl.generate.clients.annotations import ANY, Annotations
 from policyctl.generate.clients.decorators import kept_decorators
+from policyctl.generate.clients.forms import Form
+from policyctl.generate.clients.returned import returned_text
 from policyctl.generate.docstrings import quoted
 from policyctl.model.code.callables import Function
 from policyctl.model.code.names import Context
@@ -25,11 +27,12 @@ def stub(
     overloads: list[tuple[FunctionNode, str | None]],
     name: str,
     margin: str,
+    form: Form = "plain",
 ) -> Iterator[str]:
     """The lines of a function or method called ``name``.
 
     ``overloads`` are the definitions to print, each with the annotation of its first
-    parameter where it needs one.
+    parameter where it needs one; ``form`` is how their results are used.
     """
     documentation = _documentation(function, margin + INDENT)
     several = len(overloads) > 1
@@ -39,7 +42,7 @@ def stub(
         context = function.within(node)
         for decorator in kept_decorators(annotations, function, node):
             yield f"{margin}@{decorator}"
-        head = _head(annotations, function, node, context, owner, name)
+        head = _head(annotations, function, node, context, owner, name, form)
         if several or not documentation:
             yield f"{margin}{head} ..."
             continue
@@ -86,12 +89,13 @@ def _head(
     context: Context,
     owner: str | None,
     name: str,
+    form: Form,
 ) -> str:
     keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
     if function.yields:
         keyword = "def"
     parameters = ", ".join(_parameters(annotations, function, node, context, owner))
-    returned = annotations.text(node.returns, context)
+    returned = returned_text(annotations, context, node, form)
     return f"{keyword} {name}({parameters}) -> {returned}:"
 
 

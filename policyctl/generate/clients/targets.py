@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from policyctl.checks.references import nearest, parse_reference
+from policyctl.checks.references import nearest_method, parse_reference
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate.clients.annotations import Annotations
 from policyctl.generate.clients.forms import Form, form_of, needs_word, objection
@@ -102,7 +102,7 @@ def _add_function(
     if function is None:
         found.findings.append(_unreadable(library, operation, None, reference))
         return
-    form = form_of(library, function, function.overloads[0])
+    form = form_of(library, function, function.overloads[0], operation.kind)
     found.findings += _unsuitable(operation, reference, form)
     found.functions[operation.name] = operation, function
     if needs_word(form):
@@ -133,7 +133,7 @@ def _add_method(
         found.findings.append(_no_method(library, client, operation, name, is_property))
         return
     node, _ = choose(Annotations(library, Imports(library)), function, client.target)[0]
-    form = form_of(library, function, node)
+    form = form_of(library, function, node, operation.kind)
     found.findings += _unsuitable(operation, f"{reference}.{name}", form)
     known = client.methods.get(name)
     if known is not None:
@@ -180,7 +180,7 @@ def _no_method(
     is_property: bool,
 ) -> Diagnostic:
     names = [n for n in client.target.lineage.names(library) if n[0] != "_"]
-    near = nearest(name, names)
+    near = nearest_method(client.reference, name, names)
     if is_property:
         message = f"{client.reference}.{name} is a property, which makes no call"
         return _mismatch(operation, message, "guard the method that makes the call")
@@ -191,7 +191,7 @@ def _no_method(
     if not client.target.lineage.complete:
         message = f"{client.reference} has no method {name!r} in its source or stub"
     hint = "write target: off for an operation that is no method of it"
-    return _mismatch(operation, message, f"did you mean {near}?" if near else hint)
+    return _mismatch(operation, message, near or hint)
 
 
 def _unsuitable(

@@ -9,11 +9,11 @@ from typing import Literal
 from policyctl.model.code.classes import Lineage, Member, lineage_of
 from policyctl.model.code.library import Library, Symbol
 from policyctl.model.code.names import Context, as_class, parsed, resolve
+from policyctl.model.code.results import Returned, result_of
 from policyctl.model.code.scope import Binding as Bound
 from policyctl.model.code.scope import FunctionNode, accessor, is_overload, last_name
 
 Binding = Literal["instance", "class", "static", "function"]
-Returned = Literal["awaitable", "stream", "async stream", "manager", "async manager"]
 _RETURNED: dict[str, Returned] = {
     "Awaitable": "awaitable",
     "Coroutine": "awaitable",
@@ -147,7 +147,11 @@ def read_function(library: Library, module: str, path: str) -> Function | None:
 
 def gives_awaitable(library: Library, context: Context, node: FunctionNode) -> bool:
     """Whether a plain function says that it returns something to await."""
-    return returned_kind(library, context, node) == "awaitable"
+    kind = returned_kind(library, context, node)
+    if kind is not None or isinstance(node, ast.AsyncFunctionDef):
+        return kind == "awaitable"
+    result = result_of(library, context, node)
+    return result is not None and "awaitable" in result.kinds()
 
 
 def returned_kind(

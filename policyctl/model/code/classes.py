@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from policyctl.model.code.library import Library, Symbol
@@ -87,11 +87,14 @@ class Lineage:
                     yield name
 
 
-def lineage_of(library: Library, symbol: Symbol) -> Lineage:
-    """The lineage of a class that was read."""
+def lineage_of(
+    library: Library, symbol: Symbol, types: Mapping[Key, Typed] | None = None
+) -> Lineage:
+    """The lineage of a class that was read, with what its type parameters stand for."""
     assert symbol.home is not None
     reader = _Reader(library)
-    order = reader.linearise(symbol, Context(symbol.home, symbol), _DEPTH)
+    context = Context(symbol.home, symbol, types or {})
+    order = reader.linearise(symbol, context, _DEPTH)
     dynamic = any(
         a.symbol.class_node is not None
         and {"__getattr__", "__getattribute__"}

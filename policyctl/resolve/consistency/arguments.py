@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policyctl.checks.references import nearest, parse_reference
+from policyctl.checks.references import nearest, nearest_method, parse_reference
 from policyctl.diagnostics import Diagnostic
 from policyctl.model.code.parameters import Parameters, lacks_method
 from policyctl.resolve.consistency.context import Context
@@ -52,16 +52,12 @@ def _missing_method(subject: Subject, context: Context) -> Iterator[Diagnostic]:
     names = lacks_method(context.lookup.library, module, path, name)
     if names is None:
         return
-    near = nearest(name, names)
     yield subject.error(
         "VA136",
         f"{context.target} has no method {name!r}",
         (),
-        help=(
-            f"did you mean {near}?"
-            if near
-            else "write target: off for an operation that is no method of it"
-        ),
+        help=nearest_method(context.target, name, names)
+        or "write target: off for an operation that is no method of it",
     )
 
 
