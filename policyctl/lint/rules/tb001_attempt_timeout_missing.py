@@ -135,14 +135,12 @@ def _fix(site: Site) -> Fix | None:
     if suggestion is None:
         return None
     text = suggestion.partition(" ")[0]
-    if text == "0s":
-        return None
     return mend.set_value(site.place, "attempt_timeout.total", text, safe=False)
 
 
 def suggested_timeout(latency: Latency | None) -> str | None:
     """``1.5s (the larger of …)`` from measured latency, or None without it."""
-    if latency is None or latency.p99 is None:
+    if latency is None or not latency.p99:
         return None
     tripled = 3 * latency.p99
     if latency.p999 is not None and latency.p999 > tripled:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Fix, Severity
 from policyctl.lint import mend, outcomes, room, show
+from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.attempts import (
     Reachable,
@@ -152,7 +153,7 @@ def _fits_fast_failures(policy: Operation, retry: Retry, wait: float) -> bool:
     longest = fast_run_time(
         timeout.total, failing, wait, retry.backoff, retry.max_attempts
     )
-    return longest <= budget.total
+    return not over(longest, budget.total)
 
 
 def _help(policy: Operation, attempt: float, fit: Reachable) -> str:

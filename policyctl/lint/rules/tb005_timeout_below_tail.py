@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
-from policyctl.lint import mend, room, show
+from policyctl.lint import mend, outcomes, room, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Operation
@@ -76,6 +76,8 @@ class TimeoutBelowTail(Rule):
         if latency is None or (latency.p99 is None and latency.p50 is None):
             yield from missing([site.place.join("facts.latency.p99")])
             return
+        if latency.p99 is None:
+            yield from missing([site.place.join("facts.latency.p99")])
         attempt = timeout.total
         if latency.p50 is not None and attempt < latency.p50:
             measure, value, share = "p50", latency.p50, "more than half"
@@ -83,6 +85,8 @@ class TimeoutBelowTail(Rule):
             measure, value, share = "p99", latency.p99, "more than 1%"
         else:
             return
+        if latency.p50 is None:
+            yield from missing([site.place.join("facts.latency.p50")])
         again = " and are tried again" if _retried(policy) else ""
         better = latency.p999 or (3 * latency.p99 if latency.p99 else 3 * value)
         text, budget = _advice(policy, better)
@@ -128,4 +132,7 @@ def _hedged(policy: Operation) -> bool:
 
 def _retried(policy: Operation) -> bool:
     retry = policy.retry
-    return retry is not None and retry.max_attempts != 1 and "timeout" in retry.retry_on
+    if retry is None or retry.max_attempts == 1:
+        return False
+    listed = any(map(outcomes.matches_timeout, retry.retry_on))
+    return listed and outcomes.retries_timeouts(retry)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from policyctl.diagnostics import Severity
+from policyctl.diagnostics import Fix, Severity
 from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context
 from policyctl.lint.graph import Edge
 from policyctl.lint.hanging import hanging
+from policyctl.lint.place import Place
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Latency
 
@@ -19,8 +20,8 @@ class TimeoutFarAboveTail(Rule):
 
     What:
         `attempt_timeout` is over 10 times the p99 or over 100 times the mean latency,
-        and at the caller's rate a callee that hangs would bind over half of its workers:
-        `lam_i x t > 0.5 x workers`.
+        and over three times the p99, and at the caller's rate a callee that hangs would
+        bind over half of its workers: `lam_i x t > 0.5 x workers`.
 
     Why:
         With 100 ms calls and a deadline of 100 s, a fault of 5 % of the calls binds
@@ -105,7 +106,8 @@ class TimeoutFarAboveTail(Rule):
             yield from missing([f"{policy.path}.facts.latency.p99"])
             return
         excess = self._excess(attempt, latency)
-        if excess is None:
+        better = 3 * (latency.p99 or 10 * (latency.mean or 0))
+        if excess is None or better >= attempt:
             return
         load, workers = context.traffic.of_edge(edge), edge.service.facts.workers
         if load.per_client is None or workers is None:
@@ -115,7 +117,7 @@ class TimeoutFarAboveTail(Rule):
         bound = hanging(policy, load.per_client, attempt)
         if not over(bound.calls, self.worker_share * workers):
             return
-        better = 3 * (latency.p99 or 10 * (latency.mean or 0))
+        advice = show.ceil_duration(better) if better else "three times the p99"
         yield self.finding(
             context.place_of(edge),
             "attempt_timeout.total",
@@ -123,13 +125,8 @@ class TimeoutFarAboveTail(Rule):
             f"{policy.id} hangs, {bound.text} bind "
             f"{show.ratio(bound.share(workers))} of the {workers} workers of "
             f"{edge.service.name}",
-            help=f"set attempt_timeout: {show.ceil_duration(better)}",
-            fix=mend.set_value(
-                context.place_of(edge),
-                "attempt_timeout.total",
-                show.ceil_duration(better),
-                safe=False,
-            ),
+            help=f"set attempt_timeout: {advice}",
+            fix=_fix(context.place_of(edge), better),
         )
 
     def _excess(self, attempt: float, latency: Latency) -> str | None:
@@ -142,3 +139,10 @@ class TimeoutFarAboveTail(Rule):
                 times = show.number(attempt / value) if value else "infinitely many"
                 return f"{times} times the {name} of {show.duration(value)}"
         return None
+
+
+def _fix(place: Place, better: float) -> Fix | None:
+    if better == 0:
+        return None
+    text = show.ceil_duration(better)
+    return mend.set_value(place, "attempt_timeout.total", text, safe=False)

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Fix, Severity
 from policyctl.lint import mend, show
-from policyctl.lint.compare import over
+from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, Site
-from policyctl.lint.rule import At, Outcomes, Rule
+from policyctl.lint.rule import At, Outcomes, Rule, missing
 from policyctl.resolve.policy import Operation
 from policyctl.resolve.worst_case import local_wait, longest_waits
 
@@ -69,10 +69,10 @@ class WaitsBreakBudget(Rule):
         timeout = policy.attempt_timeout
         acquire = _acquire(site, context)
         wait = local_wait(policy.bulkhead, policy.rate_limit, acquire)
-        if timeout is None or timeout.total is None or wait == 0:
+        if timeout is None or timeout.total is None:
             return
         attempt = timeout.total
-        if wait >= attempt:
+        if wait and reaches(wait, attempt):
             message = (
                 f"each attempt may wait {show.duration(wait)} before its "
                 f"{show.duration(attempt)} begin"
@@ -80,6 +80,7 @@ class WaitsBreakBudget(Rule):
         else:
             broken = _breaks(policy, attempt, wait)
             if broken is None:
+                yield from missing(_unstated(site, context))
                 return
             message = broken
         at, room = _longest(policy, acquire), _fitting(policy, attempt)
@@ -120,6 +121,16 @@ def _acquire(site: Site, context: Context) -> float:
     edges = [site.edge] if site.edge else context.graph.callers(site.policy.id)
     pools = [edge.service.facts.pool for edge in edges]
     return max((pool.acquire_timeout or 0.0 for pool in pools if pool), default=0.0)
+
+
+def _unstated(site: Site, context: Context) -> list[str]:
+    """The acquire timeouts that callers with a pool do not state."""
+    edges = [site.edge] if site.edge else context.graph.callers(site.policy.id)
+    return [
+        f"{edge.service.name}.facts.pool.acquire_timeout"
+        for edge in edges
+        if (pool := edge.service.facts.pool) and pool.acquire_timeout is None
+    ]
 
 
 def _breaks(policy: Operation, attempt: float, wait: float) -> str | None:

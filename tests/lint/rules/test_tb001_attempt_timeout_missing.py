@@ -44,11 +44,52 @@ def test_bounded_and_local_calls_are_left_alone(settings: str) -> None:
     assert lint_yaml(operation_yaml(settings), "TB001") == []
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("attempts", "severity", "ends"),
+    [
+        (1, Severity.WARNING, "only the budget of 2s ends it"),
+        (
+            2,
+            Severity.ERROR,
+            (
+                "a hung first attempt uses the whole budget of 2s, and none of the 2 "
+                "attempts follows it"
+            ),
+        ),
+    ],
+)
+def test_the_second_attempt_makes_it_an_error(
+    attempts: int, severity: Severity, ends: str
+) -> None:
+    """The budget ends the only attempt; a second one would never begin."""
+    text = operation_yaml(
+        f"transport: http\nbudget: 2s\nretry: {{max_attempts: {attempts}}}"
+    )
+    (found,) = lint_yaml(text, "TB001")
+    assert found.severity is severity
+    assert found.message == f"nothing bounds one attempt of payment_api.charge: {ends}"
+
+
+@pytest.mark.parametrize("latency", ["{mean: 1s}", "{p50: 1s}", "{p99: 0s}"])
+def test_without_a_tail_nothing_is_worked_out(latency: str) -> None:
+    """The help stays general, and there is no fix."""
+    text = operation_yaml(f"transport: http\nfacts: {{latency: {latency}}}")
+    (found,) = lint_yaml(text, "TB001")
+    assert found.help is not None
+    assert found.help.startswith(
+        "set attempt_timeout to the larger of the p99.9 and 3 x"
+    )
+    assert found.fix is None
+
+
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("latency", "suggestion"),
     [
         ("{p99: 200ms}", "600ms (3 x p99 of 200ms)"),
         ("{p99: 200ms, p999: 600ms}", "600ms (3 x p99 of 200ms)"),
+        ("{p99: 200ms, p999: 601ms}", "610ms (p99.9)"),
         ("{p99: 200ms, p999: 900ms}", "900ms (p99.9)"),
     ],
 )

@@ -44,6 +44,39 @@ def test_missing_budgets(settings: str, severity: Severity, lasts: str) -> None:
     assert found.message == f"payment_api.charge has no budget: one call {lasts}"
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("attempts", "severity", "lasts"),
+    [
+        (1, Severity.WARNING, "lasts up to 2s"),
+        (2, Severity.ERROR, "lasts up to 4.1s (2 attempts and the waits)"),
+    ],
+)
+def test_the_second_attempt_makes_it_an_error(
+    attempts: int, severity: Severity, lasts: str
+) -> None:
+    """One attempt of 2 s; or two and 0.1 s between them."""
+    retry = f"retry: {{max_attempts: {attempts}, retry_after: off}}"
+    text = operation_yaml(f"{HEAD}attempt_timeout: 2s\n{retry}")
+    (found,) = lint_yaml(text, "TB002")
+    assert found.severity is severity
+    assert found.message == f"payment_api.charge has no budget: one call {lasts}"
+
+
+def test_one_caller_without_a_budget_is_enough() -> None:
+    """All declared callers must give each request a budget; one that does not counts."""
+    callers = "".join(
+        f"---\nversion: 1\nservice: {name}\nowner: s\n"
+        f"calls: [{{to: payment_api.charge}}]\n{inbound}"
+        for name, inbound in (
+            ("shop", "inbound: {budget: {default: 10s}}\n"),
+            ("kiosk", ""),
+        )
+    )
+    text = operation_yaml(f"{HEAD}attempt_timeout: 2s")
+    assert len(lint_yaml(text + callers, "TB002")) == 1
+
+
 @pytest.mark.parametrize(
     ("settings", "service"),
     [

@@ -10,6 +10,7 @@ from policyctl.lint.testing import lint_yaml, operation_yaml
 RETRIED = "transport: http\nidempotent: true\nretry: {max_attempts: 2}\n"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("attempt", "budget", "sign"), [("5s", "3s", ">"), ("3s", "3s", "=")]
 )
@@ -29,10 +30,27 @@ def test_no_room_for_a_retry(attempt: str, budget: str, sign: str) -> None:
     assert related.span.line == 10
 
 
+@pytest.mark.boundary
 def test_just_below_the_budget_is_left_to_tb004() -> None:
     """An attempt shorter than the budget is not this rule's business."""
     text = operation_yaml(f"{RETRIED}attempt_timeout: 2999ms\nbudget: 3s")
     assert lint_yaml(text, "TB003") == []
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("attempt", "count"), [("3s", 0), ("3001ms", 1)])
+def test_a_single_attempt_may_last_as_long_as_the_budget(
+    attempt: str, count: int
+) -> None:
+    """Without retries equality is fine, and a millisecond more can never be reached."""
+    text = f"transport: http\nretry: {{max_attempts: 1}}\nattempt_timeout: {attempt}\n"
+    found = lint_yaml(operation_yaml(f"{text}budget: 3s"), "TB003")
+    assert [(d.severity, d.message) for d in found] == [
+        (
+            Severity.WARNING,
+            "attempt_timeout 3.001s > budget 3s: it can never take effect",
+        )
+    ] * count
 
 
 def test_single_attempt_is_a_dead_setting() -> None:

@@ -30,6 +30,7 @@ def test_the_example_of_the_catalogue() -> None:
     assert [related.span.line for related in found.related] == [9, 8]
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("budget", "count"),
     [("9600ms", 0), ("9599ms", 1), ("12s", 0)],
@@ -38,6 +39,42 @@ def test_equality_fits(budget: str, count: int) -> None:
     """3 x 3 s + 0.2 s + 0.4 s = 9.6 s fits into exactly 9.6 s."""
     text = policy("3s", budget, "{max_attempts: 3, backoff: {initial: 200ms, max: 1s}}")
     assert len(lint_yaml(text, "TB004")) == count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("budget", "severity", "reached"),
+    [
+        ("2100ms", Severity.WARNING, "only 2 of 3 attempts can complete, 2 can start"),
+        ("2099ms", Severity.ERROR, "only 1 of 3 attempts can complete, 2 can start"),
+    ],
+)
+def test_two_attempts_in_full(budget: str, severity: Severity, reached: str) -> None:
+    """2 x 1 s + 0.1 s are 2.1 s; the third would start at 2.3 s."""
+    (found,) = lint_yaml(policy("1s", budget, "{max_attempts: 3}"), "TB004")
+    assert found.severity is severity
+    assert found.message.endswith(reached)
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("budget", "started"), [("2300ms", 2), ("2301ms", 3), ("1100ms", 1), ("1101ms", 2)]
+)
+def test_attempts_that_start(budget: str, started: int) -> None:
+    """The second starts after 1.1 s and the third after 2.3 s, if any time is left."""
+    (found,) = lint_yaml(policy("1s", budget, "{max_attempts: 3}"), "TB004")
+    assert found.message.endswith(f"{started} can start")
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("minimum", "started"), [("700ms", 3), ("701ms", 2), ("1900ms", 2), ("1901ms", 1)]
+)
+def test_budget_minimum_of_an_attempt(minimum: str, started: int) -> None:
+    """Of 3 s, 1.9 s are left for the second attempt and 0.7 s for the third."""
+    text = policy("1s", f"{{total: 3s, minimum: {minimum}}}", "{max_attempts: 3}")
+    (found,) = lint_yaml(text, "TB004")
+    assert found.message.endswith(f"{started} can start")
 
 
 def test_fewer_than_two_full_attempts_is_an_error() -> None:
@@ -50,6 +87,7 @@ def test_fewer_than_two_full_attempts_is_an_error() -> None:
     assert found.help == "set max_attempts: 1, or set attempt_timeout: 1.9s or less"
 
 
+@pytest.mark.boundary
 def test_local_waits_count_for_each_attempt() -> None:
     """3 x (1 s + 0.5 s + 0.5 s) + 0.3 s = 6.3 s against 6 s."""
     waits = (
@@ -61,6 +99,9 @@ def test_local_waits_count_for_each_attempt() -> None:
         "worst case 6.3s > 6s: only 2 of 3 attempts can complete, 3 can start"
     )
     assert lint_yaml(policy("1s", "6300ms", "{max_attempts: 3}", waits), "TB004") == []
+    assert (
+        len(lint_yaml(policy("1s", "6299ms", "{max_attempts: 3}", waits), "TB004")) == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,12 +132,36 @@ def test_budget_minimum_delays_no_attempt_that_cannot_run() -> None:
     )
 
 
-def test_fast_failures_are_measured_as_such() -> None:
-    """Without timeouts in retry_on: 2 x 0.1 s + 0.3 s + 2 s = 2.5 s fits, 2.4 s not."""
-    facts = "facts: {latency: {p50: 100ms}}"
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("attempt", "facts", "budget", "count"),
+    [
+        ("2s", "{latency: {p50: 100ms}}", "2500ms", 0),
+        ("2s", "{latency: {p50: 100ms}}", "2499ms", 1),
+        ("2s", "{latency: {mean: 100ms}}", "2500ms", 0),
+        ("2s", "{latency: {mean: 100ms}}", "2499ms", 1),
+        ("{total: 2s, connect: 100ms}", "{rate: 1/s}", "2500ms", 0),
+        ("{total: 2s, connect: 100ms}", "{rate: 1/s}", "2499ms", 1),
+        ("2s", "{rate: 1/s}", "2300ms", 0),
+        ("2s", "{rate: 1/s}", "2299ms", 1),
+    ],
+)
+def test_fast_failures_are_measured_as_such(
+    attempt: str, facts: str, budget: str, count: int
+) -> None:
+    """Without timeouts in retry_on: 2 x 0.1 s + 0.3 s + 2 s = 2.5 s.
+
+    A failure takes the median, the mean or the connect timeout; 0 s where none is known.
+    """
     retry = "{max_attempts: 3, retry_on: [not_sent]}"
-    assert lint_yaml(policy("2s", "2500ms", retry, facts), "TB004") == []
-    assert len(lint_yaml(policy("2s", "2400ms", retry, facts), "TB004")) == 1
+    text = policy(attempt, budget, retry, f"facts: {facts}")
+    assert len(lint_yaml(text, "TB004")) == count
+
+
+def test_sums_of_decimals_that_fit_exactly() -> None:
+    """1.1 s + 0.1 s + 0.2 s + 0 s are 1.4 s, whatever their floats add up to."""
+    retry = "{max_attempts: 3, retry_on: [not_sent]}"
+    assert lint_yaml(policy("1100ms", "1400ms", retry), "TB004") == []
 
 
 def test_attempts_at_or_over_the_budget_are_left_to_tb003() -> None:

@@ -19,6 +19,7 @@ def policy(
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("attempt", "severity"),
     [
@@ -55,13 +56,53 @@ def test_p999_is_the_better_timeout() -> None:
     assert found.help == "set attempt_timeout: 450ms"
 
 
-def test_missing_latency_is_named() -> None:
-    """Without latency the rule is silent."""
-    result = run_yaml(operation_yaml(f"{HEAD}attempt_timeout: 1ms"), "TB005")
+P50, P99 = (f"payment_api.operations.charge.facts.latency.p{n}" for n in (50, 99))
+
+
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("latency", "absent"),
+    [
+        ("{mean: 1ms}", [P99]),
+        ("{p50: 1ms}", [P99]),
+        ("{p99: 1ms}", []),
+        ("{p50: 1ms, p99: 1ms}", []),
+    ],
+)
+def test_missing_latency_is_named(latency: str, absent: list[str]) -> None:
+    """Without the p99 a timeout over the median proves nothing."""
+    result = run_yaml(policy("1ms", latency), "TB005")
     assert result.diagnostics == ()
-    assert [skip.fact for skip in result.coverage.skipped] == [
-        "payment_api.operations.charge.facts.latency.p99"
-    ]
+    assert [skip.fact for skip in result.coverage.skipped] == absent
+    unknown = run_yaml(operation_yaml(f"{HEAD}attempt_timeout: 1ms"), "TB005")
+    assert unknown.diagnostics == ()
+    assert [skip.fact for skip in unknown.coverage.skipped] == [P99]
+
+
+@pytest.mark.missing_facts
+def test_missing_median_would_tell_how_bad_it_is() -> None:
+    """Below the p99 it is a warning, and an error only where the median says so."""
+    result = run_yaml(policy("79ms", "{p99: 300ms}"), "TB005")
+    assert [d.severity for d in result.diagnostics] == [Severity.WARNING]
+    assert [skip.fact for skip in result.coverage.skipped] == [P50]
+
+
+@pytest.mark.parametrize(
+    ("retry", "again"),
+    [
+        ("{retry_on: [timeout]}", True),
+        ("{retry_on: [TimeoutError]}", True),
+        ("{retry_on: [OSError]}", True),
+        ("{retry_on: [OSError], never_retry_on: [timeout]}", False),
+        ("{retry_on: [not_sent]}", False),
+        ("{retry_on: [not_sent], retry_if: a.b:c}", False),
+        ("{max_attempts: 1, retry_on: [timeout]}", False),
+    ],
+)
+def test_what_is_tried_again(retry: str, again: bool) -> None:
+    """Any name that covers timeouts repeats them; a predicate proves nothing."""
+    (found,) = lint_yaml(policy("250ms", more=f"retry: {retry}"), "TB005")
+    assert found.message.endswith(" and are tried again") is again
 
 
 def test_hedged_operations_cut_their_tail_on_purpose() -> None:

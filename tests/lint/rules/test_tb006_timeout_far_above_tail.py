@@ -54,6 +54,7 @@ def test_message_and_places() -> None:
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("attempt", "latency", "count"),
     [
@@ -62,17 +63,52 @@ def test_message_and_places() -> None:
         ("2s", "{mean: 20ms}", 0),
         ("2001ms", "{mean: 20ms}", 1),
         ("2001ms", "{mean: 20ms, p99: 300ms}", 1),
+        ("2001ms", "{mean: 20ms, p99: 666ms}", 1),
+        ("2001ms", "{mean: 20ms, p99: 667ms}", 0),
     ],
 )
 def test_how_far_above(attempt: str, latency: str, count: int) -> None:
-    """Ten times the p99 and a hundred times the mean are still allowed."""
+    """Ten times the p99 and a hundred times the mean are still allowed.
+
+    So is three times the p99, 3 x 667 ms = 2.001 s, whatever the mean.
+    """
     assert len(lint_yaml(policy(attempt, latency), "TB006")) == count
 
 
-@pytest.mark.parametrize(("rate", "count"), [("40/s", 0), ("41/s", 1)])
+@pytest.mark.boundary
+@pytest.mark.parametrize(("rate", "count"), [("40/s", 0), ("40.1/s", 1)])
 def test_half_of_the_workers_may_be_bound(rate: str, count: int) -> None:
     """20/s of each process for 5 s bind 100 of 200 workers: exactly half."""
     assert len(lint_yaml(policy("5s", rate=rate), "TB006")) == count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("thresholds", "attempt", "latency", "count"),
+    [
+        ({"p99_factor": 20}, "4s", "{p99: 200ms}", 0),
+        ({"p99_factor": 20}, "4001ms", "{p99: 200ms}", 1),
+        ({"mean-factor": 200}, "4s", "{mean: 20ms}", 0),
+        ({"mean-factor": 200}, "4001ms", "{mean: 20ms}", 1),
+        ({"worker_share": "62.5%"}, "500ms", "{p99: 40ms}", 0),
+        ({"worker_share": "62.5%"}, "501ms", "{p99: 40ms}", 1),
+    ],
+)
+def test_thresholds_can_be_set(
+    thresholds: dict[str, object], attempt: str, latency: str, count: int
+) -> None:
+    """20 x 0.2 s and 200 x 0.02 s are 4 s; 250/s x 0.5 s = 125 are 62.5 % of 200."""
+    found = lint_yaml(
+        policy(attempt, latency), "TB006", thresholds={"TB006": thresholds}
+    )
+    assert len(found) == count
+
+
+def test_a_latency_of_nothing_gets_no_number() -> None:
+    """Three times 0 s is no timeout, so the help stays general."""
+    (found,) = lint_yaml(policy(latency="{p99: 0s}"), "TB006")
+    assert found.help == "set attempt_timeout: three times the p99"
+    assert found.fix is None
 
 
 def test_detached_calls_bind_nobody() -> None:
@@ -80,6 +116,28 @@ def test_detached_calls_bind_nobody() -> None:
     assert lint_yaml(policy(mode="detached"), "TB006") == []
 
 
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("gone", "absent"),
+    [
+        ("instances: 2, ", ["shop.facts.instances"]),
+        (", workers: 200", ["shop.facts.workers"]),
+        ("    facts: {rate: 500/s}\n", ["shop.operations.page.facts.rate"]),
+        (
+            "    facts: {latency: {p99: 200ms}}\n",
+            ["price_api.operations.get_price.facts.latency.p99"],
+        ),
+    ],
+)
+def test_each_missing_fact_is_named(gone: str, absent: list[str]) -> None:
+    """Every fact is needed, and asked for where it belongs."""
+    assert gone in policy()
+    result = run_yaml(policy().replace(gone, ""), "TB006")
+    assert result.diagnostics == ()
+    assert [skip.fact for skip in result.coverage.skipped] == absent
+
+
+@pytest.mark.missing_facts
 def test_missing_facts_are_named() -> None:
     """Latency first; workers only where the timeout is far above it."""
     result = run_yaml(policy(workers="domain: a"), "TB006")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from policyctl.lint.testing import lint_yaml, operation_yaml
+from policyctl.lint.testing import lint_yaml, operation_yaml, run_yaml
 
 HEAD = "transport: http\nidempotent: true\n"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("wait", "count"), [("499ms", 0), ("500ms", 1), ("2s", 1)])
 def test_wait_against_the_attempt(wait: str, count: int) -> None:
     """A wait as long as the attempt is too long."""
@@ -31,6 +32,7 @@ def test_message_and_place() -> None:
     assert (found.span.line, found.span.column) == (10, 45)
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("budget", "count"),
     [("2099ms", 0), ("2100ms", 1), ("3899ms", 1), ("3900ms", 0)],
@@ -59,15 +61,44 @@ def test_sum_of_all_waits() -> None:
     assert found.policy_path.endswith("bulkhead.max_wait")
 
 
-def test_wait_for_a_connection_of_the_caller() -> None:
+SHOP = (
+    "---\nversion: 1\nservice: shop\nowner: s\ncalls: [{to: payment_api.charge}]\n"
+    "facts: {pool: {max: 10%s}}\n"
+)
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("acquire", "count"), [("999ms", 0), ("1s", 1)])
+def test_wait_for_a_connection_of_the_caller(acquire: str, count: int) -> None:
     """The caller's pool counts: 1 s for a connection before an attempt of 1 s."""
-    shop = (
-        "version: 1\nservice: shop\nowner: s\ncalls: [{to: payment_api.charge}]\n"
-        "facts: {pool: {max: 10, acquire_timeout: 1s}}\n"
-    )
     text = operation_yaml(f"{HEAD}attempt_timeout: 1s\nbudget: 5s")
-    assert len(lint_yaml(f"{text}---\n{shop}", "TB008")) == 1
+    found = lint_yaml(text + SHOP % f", acquire_timeout: {acquire}", "TB008")
+    assert [d.message for d in found] == [
+        "each attempt may wait 1s before its 1s begin"
+    ] * count
     assert lint_yaml(text, "TB008") == []
+
+
+@pytest.mark.missing_facts
+def test_missing_acquire_timeout_is_named() -> None:
+    """A caller with a pool waits for a connection, for nobody knows how long."""
+    text = operation_yaml(f"{HEAD}attempt_timeout: 1s\nbudget: 5s")
+    result = run_yaml(text + SHOP % "", "TB008")
+    assert result.diagnostics == ()
+    assert [skip.fact for skip in result.coverage.skipped] == [
+        "shop.facts.pool.acquire_timeout"
+    ]
+    assert run_yaml(text, "TB008").coverage.skipped == ()
+
+
+def test_sums_of_decimals_that_are_equal() -> None:
+    """0.7 s and 0.1 s are as long as 0.8 s, though their floats add up to less."""
+    text = operation_yaml(
+        f"{HEAD}attempt_timeout: 800ms\nbudget: 30s\n"
+        "bulkhead: {max_concurrent: 2, max_wait: 700ms}\n"
+        "rate_limit: {rate: 5/s, max_wait: 100ms}"
+    )
+    assert len(lint_yaml(text, "TB008")) == 1
 
 
 def test_wait_of_a_preset_is_shown_there() -> None:
@@ -81,11 +112,14 @@ def test_wait_of_a_preset_is_shown_there() -> None:
     assert str(found.related[0].span) == "patient.yaml:4:43"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("budget", "help"),
     [
         ("2100ms", "no wait fits: shorten attempt_timeout, or raise the budget"),
         ("2150ms", "keep the waits to 25ms in all"),
+        ("2298ms", "keep the waits to 99ms in all"),
+        ("2300ms", "keep the waits to 100ms in all"),
         ("3s", "keep the waits to 100ms in all"),
     ],
 )

@@ -10,6 +10,7 @@ from policyctl.lint.testing import lint_yaml, operation_yaml
 RETRY = "transport: http\nidempotent: true\nretry: {max_attempts: 2}"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("settings", "service", "severity"),
     [
@@ -25,7 +26,10 @@ RETRY = "transport: http\nidempotent: true\nretry: {max_attempts: 2}"
 def test_what_works_unseen(
     settings: str, service: str, severity: Severity | None
 ) -> None:
-    """Metrics are asked for where something retries or breaks circuits."""
+    """Metrics are asked for where something retries or breaks circuits.
+
+    Two attempts are a retry, one is none.
+    """
     found = lint_yaml(operation_yaml(settings, service), "TL001")
     assert [d.severity for d in found] == ([] if severity is None else [severity])
 

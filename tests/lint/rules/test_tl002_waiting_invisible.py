@@ -8,9 +8,21 @@ from policyctl.diagnostics import Severity
 from policyctl.lint.testing import lint_yaml, operation_yaml
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("settings", "service", "shown"),
     [
+        ("bulkhead: {max_concurrent: 2, max_wait: 0s}", "", None),
+        (
+            "bulkhead: {max_concurrent: 2, max_wait: 1us}",
+            "",
+            "the bulkhead of charge",
+        ),
+        (
+            "budget: 2s",
+            "inbound: {bulkhead: {max_concurrent: 2, max_wait: 0s}}",
+            None,
+        ),
         (
             "bulkhead: {max_concurrent: 2, max_wait: 50ms}",
             "",
@@ -37,7 +49,7 @@ from policyctl.lint.testing import lint_yaml, operation_yaml
 def test_places_where_something_waits(
     settings: str, service: str, shown: str | None
 ) -> None:
-    """Queues always, bulkheads where calls may wait."""
+    """Queues always, bulkheads where calls may wait, for a microsecond at least."""
     found = lint_yaml(operation_yaml(f"transport: http\n{settings}", service), "TL002")
     assert [(d.severity, d.message) for d in found] == (
         []
