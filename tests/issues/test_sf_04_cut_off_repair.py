@@ -112,6 +112,25 @@ def test_no_space_for_the_repair(path: Path, monkeypatch: pytest.MonkeyPatch) ->
     live.forget("edge.reports")
 
 
+def test_no_space_for_the_copy_that_is_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be read for want of space is not taken for lost."""
+    import errno
+    import shutil
+
+    def full(*_paths: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    queue = opened(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "copyfile", full)
+        with pytest.raises(PolicyError, match="no space to repair it"):
+            queue.stats()
+    assert queue.stats().size == ITEMS
+    live.forget("edge.reports")
+
+
 @pytest.mark.parametrize("note", [b"", b"\x00" * 40, b"\xff/../x", b"/etc/x"])
 def test_a_note_that_says_nothing(path: Path, note: bytes) -> None:
     """The file that is there is repaired as if there were no note."""
