@@ -102,11 +102,10 @@ def _files_of(run: Run) -> list[Path]:
     found = [] if run.known is None else [run.known.path]
     if run.config.rules is not None:
         found.append(run.config.root / run.config.rules)
-    found += [
-        Path(file)
-        for rule in run.settings.extra
-        if (file := getattr(sys.modules.get(rule.__module__), "__file__", None))
-    ]
+    if run.settings.extra:  # which may use any module
+        modules = tuple(sys.modules.values())
+        files = (getattr(module, "__file__", None) for module in modules)
+        found += [Path(file) for file in files if file]
     return found
 
 

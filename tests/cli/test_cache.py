@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
+import errno
 import importlib
 import os
 import shutil
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -158,6 +163,189 @@ def test_every_change_is_noticed(
     again = go("validate")
     assert len(works) == 2
     assert again == go("validate", "--no-cache")
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "house_rules"
+
+
+def change_overlay(root: Path) -> None:
+    """Change a number of the environment that is chosen."""
+    path = root / "policies" / "quote_api.yaml"
+    path.write_text(path.read_text("utf-8").replace("budget: 3s", "budget: 4s"))
+
+
+def change_house_rule(root: Path) -> None:
+    """Change what a house rule says."""
+    (path,) = (root / "rules").glob("ac001*.py")
+    path.write_text(path.read_text("utf-8") + "\nCHANGED = True\n")
+
+
+def add_house_rule_helper(root: Path) -> None:
+    """Add a file to the folder of house rules."""
+    (root / "rules" / "_more.py").write_text("NUMBER = 1\n")
+
+
+def change_module_of_house_rule(root: Path) -> None:
+    """Change a module that stands elsewhere and that a house rule imports."""
+    (root / "lib" / "acme_limits.py").write_text("LIMIT = 3\n")
+
+
+def change_baseline(root: Path) -> None:
+    """Change the baseline that the command line names."""
+    path = root / "known.json"
+    path.write_text(path.read_text("utf-8") + "\n")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        change_overlay,
+        change_house_rule,
+        add_house_rule_helper,
+        change_module_of_house_rule,
+        change_baseline,
+    ],
+)
+def test_what_few_runs_depend_on_is_noticed_as_well(
+    tmp_path: Path,
+    go: Runs,
+    works: list[list[str]],
+    change: Callable[[Path], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Overlays, house rules with all that they import, and baselines."""
+    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
+    policy = tmp_path / "policies" / "quote_api.yaml"
+    overlay = "environments: {test: {defaults: {budget: 3s}}}\n"
+    policy.write_text(policy.read_text("utf-8") + overlay)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "acme_limits.py").write_text("LIMIT = 2\n")
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    (rule,) = (tmp_path / "rules").glob("ac001*.py")
+    first, last = rule.read_text("utf-8").split("from __future__ import annotations\n")
+    new = "from __future__ import annotations\nimport acme_limits\n"
+    rule.write_text(first + new + last)
+    assert (
+        go("baseline", "update", "--baseline", "known.json", "--allow-growth")[0] == 0
+    )
+    works.clear()
+    arguments = ("validate", "--environment", "test", "--baseline", "known.json")
+    try:
+        first_run = go(*arguments)
+        assert go(*arguments) == first_run
+        assert len(works) == 1
+        change(tmp_path)
+        assert go(*arguments) == go(*arguments, "--no-cache")
+        assert len(works) == 3
+    finally:
+        sys.modules.pop("acme_limits", None)
+
+
+def test_another_version_starts_anew(
+    project: Path, go: Runs, works: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another version has printed is not this version's answer."""
+    go("validate")
+    monkeypatch.setattr(_cache, "__version__", "999.0")
+    go("validate")
+    assert len(works) == 2
+    monkeypatch.undo()
+    assert len(entries(project)) == 2
+
+
+@pytest.mark.parametrize("hours", [-48, -1, 1, 48])
+def test_a_clock_that_is_set_does_not_hide_a_change(
+    project: Path,
+    go: Runs,
+    works: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    hours: int,
+) -> None:
+    """Whatever the clock says before, between and after, an edit is seen."""
+    go("validate")
+    real = time.time_ns
+    shift = hours * 3_600_000_000_000
+    monkeypatch.setattr(_cache.time, "time_ns", lambda: real() + shift)
+    first = go("validate")
+    touch_policy(project)
+    second = go("validate")
+    assert second == go("validate", "--no-cache")
+    assert second != first
+    monkeypatch.setattr(_cache.time, "time_ns", real)
+    assert go("validate") == second
+    touch_preset(project)
+    assert go("validate") == go("validate", "--no-cache")
+
+
+@pytest.mark.parametrize(
+    "error", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EDQUOT]
+)
+def test_a_folder_that_takes_nothing_is_only_read(
+    project: Path,
+    go: Runs,
+    works: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    error: int,
+) -> None:
+    """On a read-only or full disk old entries answer, and new ones are not missed."""
+    first = go("validate")
+    before = {path.name: path.read_bytes() for path in (project / FOLDER).iterdir()}
+    opened = builtins.open
+
+    def refuse(path: Any, mode: str = "r", *rest: Any, **more: Any) -> Any:
+        if FOLDER in str(path) and set(mode) & set("wax+"):
+            raise OSError(error, os.strerror(error), str(path))
+        return opened(path, mode, *rest, **more)
+
+    monkeypatch.setattr(builtins, "open", refuse)
+    monkeypatch.setattr(_cache, "_GRAIN", -(10**18))  # entries want to be refreshed
+    assert go("validate") == first
+    assert len(works) == 1
+    assert go("validate", "--select", "RT001")[2] == ""
+    assert go("generate", "--check")[2].startswith("error") is False
+    monkeypatch.undo()
+    after = {path.name: path.read_bytes() for path in (project / FOLDER).iterdir()}
+    assert after == before
+
+
+def test_a_folder_in_the_place_of_an_entry(
+    project: Path, go: Runs, works: list[list[str]]
+) -> None:
+    """An entry that can be neither read nor written leaves the run as it is."""
+    first = go("validate")
+    (entry,) = entries(project)
+    entry.unlink()
+    entry.mkdir()
+    assert go("validate") == first
+    assert go("validate") == first
+    assert len(works) == 3
+    assert [path.name for path in entries(project)] == [entry.name]
+
+
+def test_processes_at_the_same_time_agree(project: Path) -> None:
+    """Several that start with an empty folder print the same and leave whole entries."""
+    command = [sys.executable, "-m", "policyctl", "validate"]
+    running = [
+        subprocess.Popen(
+            command,
+            cwd=project,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    outputs = {
+        (*process.communicate(timeout=120), process.returncode) for process in running
+    }
+    assert len(outputs) == 1
+    assert len(entries(project)) == 1
+    again = subprocess.run(
+        command, cwd=project, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert {(again.stdout, again.stderr, again.returncode)} == outputs
+    names = {path.name for path in (project / FOLDER).iterdir()}
+    assert names == {".gitignore", *(path.name for path in entries(project))}
 
 
 def test_an_untouched_copy_of_a_file_does_not_count_as_a_change(
