@@ -10,8 +10,9 @@ from policyctl.diagnostics import Diagnostic, Related, Severity
 from policyctl.lint import setting, show
 from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context
-from policyctl.lint.paths import RetryPaths, Way
-from policyctl.lint.rule import Outcomes, Rule
+from policyctl.lint.paths import Way
+from policyctl.lint.rule import Outcomes, Rule, missing
+from policyctl.resolve.policy import Service
 
 
 class PathAmplification(Rule):
@@ -115,28 +116,27 @@ class PathAmplification(Rule):
     error_above = setting.number(10.0, "products over this are an error")
 
     def check_project(self, context: Context) -> Outcomes:
-        paths = context.retry_paths
+        paths, full = context.retry_paths, _full(context)
         for node, way in paths.ending.items():
-            if any(
+            inner = any(
                 paths.ending[edge.callee].weight > way.weight
                 for edge in context.graph.outgoing.get(node, ())
                 if edge.callee in paths.ending
-            ):
-                continue
-            yield from self._judge(node, way, paths, context)
+            )
+            callee = context.project.services[node.partition(".")[0]]
+            load = full.get(callee.name)
+            if load is not None or (not inner and over(_product(way), self.warn_above)):
+                yield self._found(node, way, load, context)
+            elif not inner:
+                yield from missing(_lacking(way, callee, context))
 
-    def _judge(
-        self, node: str, way: Way, paths: RetryPaths, context: Context
-    ) -> Iterator[Diagnostic]:
-        product = math.inf if way.weight > 700 else math.exp(way.weight)
+    def _found(
+        self, node: str, way: Way, load: float | None, context: Context
+    ) -> Diagnostic:
+        """The finding for a path; ``load`` is what fills the callee, if it does."""
+        paths = context.retry_paths
         callee = context.project.services[node.partition(".")[0]]
         capacity = callee.facts.capacity
-        load = sum(
-            context.worst_loads.get(op.id, 0) for op in callee.operations.values()
-        )
-        full = capacity is not None and reaches(load, capacity)
-        if not full and not over(product, self.warn_above):
-            return
         retrying = way.multiplying()
         product_of = show.factors([(e.caller, paths.factor(e)) for e in retrying])
         calls = show.number(way.calls)
@@ -146,19 +146,19 @@ class PathAmplification(Rule):
         message = (
             f"{product_of} = {show.power(way.weight)} attempts at {node} for {unit}"
         )
-        if full and capacity is not None:
+        if load is not None and capacity is not None:
             message += (
                 f"; {show.rate(load)} reach the capacity {show.rate(capacity)} of "
                 f"{callee.name}"
             )
-        severe = full or over(product, self.error_above)
+        severe = load is not None or over(_product(way), self.error_above)
         last = retrying[-1]
         also = [
             Related(edge.call.span, f"up to {show.number(paths.factor(edge))} attempts")
             for edge in retrying[:-1][-4:]
             if edge.call is not None
         ]
-        yield self.finding(
+        return self.finding(
             context.place_of(last),
             "retry.max_attempts",
             message,
@@ -167,3 +167,27 @@ class PathAmplification(Rule):
             "max_attempts: 1 above it",
             also=also,
         )
+
+
+def _product(way: Way) -> float:
+    return math.inf if way.weight > 700 else math.exp(way.weight)
+
+
+def _full(context: Context) -> dict[str, float]:
+    """Services whose capacity is reached when everything fails, with what reaches it."""
+    found: dict[str, float] = {}
+    for service in context.project.services.values():
+        capacity = service.facts.capacity
+        if capacity is not None:
+            operations = service.operations.values()
+            load = sum(context.worst_loads.get(op.id, 0.0) for op in operations)
+            if reaches(load, capacity):
+                found[service.name] = load
+    return found
+
+
+def _lacking(way: Way, callee: Service, context: Context) -> Iterator[str]:
+    """Facts that would say whether a path fills its callee."""
+    if callee.facts.capacity is None:
+        yield f"{callee.name}.facts.capacity"
+    yield from context.traffic.of_edge(way.edges()[0]).missing_rate

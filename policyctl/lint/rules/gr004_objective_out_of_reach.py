@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from policyctl.diagnostics import Related, Severity
@@ -12,7 +12,7 @@ from policyctl.lint.compare import over
 from policyctl.lint.context import Context
 from policyctl.lint.formulas.horizon import handler_time
 from policyctl.lint.graph import Edge
-from policyctl.lint.rule import Outcomes, Rule
+from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Service
 from policyctl.resolve.worst_case import worst_case
 
@@ -76,10 +76,15 @@ class ObjectiveOutOfReach(Rule):
 
     def check_service(self, service: Service, context: Context) -> Outcomes:
         objective = service.facts.objective
-        if objective is None or _bounded_by_inbound(service, objective):
+        if objective is not None and _bounded_by_inbound(service, objective):
             return
         for node in (service.name, *(op.id for op in service.operations.values())):
             edges = _calls(node, service, context)
+            if edges and objective is None:
+                yield from missing([f"{service.name}.facts.objective"])
+                return
+            if objective is None:
+                continue
             if edges and not _bounded_by_itself(node, service, edges, objective):
                 yield from self._judge(service, node, edges, objective)
 
@@ -96,6 +101,8 @@ class ObjectiveOutOfReach(Rule):
             part = _p99
             what = f"the p99 latencies of its calls add up to {show.duration(healthy)}"
         else:
+            if math.isinf(longest):
+                yield from missing(_without_p99(edges))
             return
         largest = max(edges, key=lambda e: part(e) * _times(e))
         assert largest.call is not None
@@ -134,6 +141,12 @@ def _worst(edge: Edge) -> float:
 def _p99(edge: Edge) -> float:
     latency = None if edge.policy is None else edge.policy.facts.latency
     return 0.0 if latency is None or latency.p99 is None else latency.p99
+
+
+def _without_p99(edges: list[Edge]) -> Iterator[str]:
+    for edge in edges:
+        if edge.policy is not None and _p99(edge) == 0:
+            yield f"{edge.policy.path}.facts.latency.p99"
 
 
 def _beside(edge: Edge) -> bool:

@@ -77,7 +77,11 @@ class HiddenCapacity(Rule):
 
     def check_service(self, service: Service, context: Context) -> Outcomes:
         capacity = service.facts.capacity
-        if capacity is None or not service.operations:
+        if capacity is None:
+            if _multiplies(service):
+                yield from missing([f"{service.name}.facts.capacity"])
+            return
+        if not service.operations:
             return
         demand = amplify.demand(service, context)
         if not reaches(demand.attempts, capacity) or demand.first == 0:
@@ -117,6 +121,17 @@ class HiddenCapacity(Rule):
             severity=Severity.INFO,
             help=_help(demand.first, left),
         )
+
+
+def _multiplies(service: Service) -> bool:
+    """Whether retries, hedges or layers hide some of the capacity, whatever it is."""
+    return any(
+        (op.retry is not None and op.retry.max_attempts != 1)
+        or op.hedge is not None
+        or amplify.layer_attempts(service) > 1
+        for op in service.operations.values()
+        if op.transport != "local"
+    )
 
 
 def _help(rate: float, capacity: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policyctl.diagnostics import Severity
-from policyctl.lint.testing import lint_yaml
+from policyctl.lint.testing import lint_yaml, run_yaml
 
 SAFE = "transport: http\n    idempotent: true\n    attempt_timeout: 1s"
 
@@ -29,6 +29,7 @@ def chain(*attempts: int | str, rate: str = "", facts: str = "", more: str = "")
     return "---\n".join(documents)
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("attempts", "severity"),
     [
@@ -44,7 +45,7 @@ def chain(*attempts: int | str, rate: str = "", facts: str = "", more: str = "")
     ],
 )
 def test_products(attempts: tuple[int, ...], severity: Severity | None) -> None:
-    """Over 4 is a warning, over 10 an error; a single retrying edge is RT001's."""
+    """2 x 2 = 4 is fine, 2 x 5 = 10 no error yet; a single edge is RT001's."""
     found = lint_yaml(chain(*attempts), "GR001")
     assert [d.severity for d in found] == ([] if severity is None else [severity])
 
@@ -91,6 +92,7 @@ def test_retries_of_refused_connections_do_not_multiply() -> None:
     assert len(lint_yaml("---\n".join([first, middle, inner]), "GR001")) == 1
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("capacity", "count"), [("400/s", 1), ("401/s", 0)])
 def test_load_against_the_capacity_of_the_leaf(capacity: str, count: int) -> None:
     """100/s x 2 x 2 just reach 400/s, although the product is only 4."""
@@ -115,11 +117,82 @@ def test_unlimited_attempts() -> None:
     assert found.message.startswith("s0.run infinite x s1.run 2 = unlimited attempts")
 
 
-def test_thresholds_can_be_set() -> None:
-    """A project may accept larger products."""
-    assert (
-        lint_yaml(chain(3, 3), "GR001", thresholds={"GR001": {"warn_above": 9}}) == []
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("attempts", "ratio", "severity"),
+    [
+        (4, "0.1%", Severity.WARNING),
+        (9, "11.1%", Severity.WARNING),
+        (9, "11.2%", Severity.ERROR),
+    ],
+)
+def test_products_that_are_no_whole_numbers(
+    attempts: int, ratio: str, severity: Severity
+) -> None:
+    """4 x 1.001 = 4.004; 9 x 1.111 = 9.999 and 9 x 1.112 = 10.008."""
+    budget = f"    retry: {{budget: {{ratio: {ratio}, refill: request, floor: 0/s}}}}\n"
+    text = chain(attempts, 3).rpartition("    retry:")[0] + budget
+    (found,) = lint_yaml(text, "GR001")
+    assert found.severity is severity
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("settings", "severity"),
+    [
+        ({"warn_above": 9}, None),
+        ({"warn_above": 8.99}, Severity.WARNING),
+        ({"error_above": 9}, Severity.WARNING),
+        ({"error_above": 8.99}, Severity.ERROR),
+    ],
+)
+def test_thresholds_can_be_set(
+    settings: dict[str, float], severity: Severity | None
+) -> None:
+    """3 x 3 = 9 is not over 9."""
+    found = lint_yaml(chain(3, 3), "GR001", thresholds={"GR001": settings})
+    assert [d.severity for d in found] == ([] if severity is None else [severity])
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("capacity", "count"), [("400/s", 1), ("401/s", 0)])
+def test_an_inner_callee_that_is_full_is_reported_too(
+    capacity: str, count: int
+) -> None:
+    """100/s x 2 x 2 fill s2, although the path goes on to s3 with a product of 8."""
+    text = chain(2, 2, 2, rate="    facts: {rate: 100/s}\n")
+    text = text.replace(
+        "service: s2\n", f"service: s2\nfacts: {{capacity: {capacity}}}\n"
     )
+    found = lint_yaml(text, "GR001")
+    assert [d.message for d in found] == [
+        (
+            "s0.run 2 x s1.run 2 = 4 attempts at s2.run for one request; "
+            "400/s reach the capacity 400/s of s2"
+        )
+    ] * count + [
+        "s0.run 2 x s1.run 2 x s2.run 2 = 8 attempts at s3.run for one request"
+    ]
+
+
+RATE = "    facts: {rate: 100/s}\n"
+
+
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("rate", "facts", "lacking"),
+    [
+        ("", "", ["s0.operations.run.facts.rate", "s2.facts.capacity"]),
+        (RATE, "", ["s2.facts.capacity"]),
+        ("", "facts: {capacity: 1/s}\n", ["s0.operations.run.facts.rate"]),
+        (RATE, "facts: {capacity: 401/s}\n", []),
+    ],
+)
+def test_missing_facts_are_named(rate: str, facts: str, lacking: list[str]) -> None:
+    """Whether a product of 4 fills the callee takes its capacity and the first rate."""
+    result = run_yaml(chain(2, 2, rate=rate, facts=facts), "GR001")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == lacking
 
 
 def test_long_paths_are_abbreviated() -> None:

@@ -33,18 +33,24 @@ operations:
 """
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("outer", "inner", "count"),
     [
         ("{max_attempts: 3}", "{max_attempts: 2}", 1),
+        ("{max_attempts: 2}", "{max_attempts: 2}", 1),
         ("{max_attempts: 1}", "{max_attempts: 2}", 0),
+        ("{max_attempts: 2}", "{max_attempts: 1}", 0),
         ("{max_attempts: 3}", "{max_attempts: 1}", 0),
         ("{retry_on: [not_sent], retry_on_status: []}", "{max_attempts: 2}", 0),
         ("{max_attempts: 3}", "{retry_on: [not_sent]}", 1),
     ],
 )
 def test_two_layers_of_one_path(outer: str, inner: str, count: int) -> None:
-    """Both must retry, the outer one after failures that reached its callee."""
+    """One attempt is none too many; two of both layers are 2 x 2 of the same failure.
+
+    The outer layer counts where it retries after failures that reached its callee.
+    """
     found = lint_yaml(policy(outer, inner), "GR002")
     assert [d.severity for d in found] == [Severity.WARNING] * count
 
@@ -64,6 +70,7 @@ def test_message_and_places() -> None:
     assert found.help == "set max_attempts: 1 for the calls of web, or for this one"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("layer", "retry", "severity"),
     [
@@ -84,11 +91,15 @@ def test_message_and_places() -> None:
             Severity.INFO,
         ),
         ("max_attempts: 1", "{retry_on_status: [503]}", None),
+        ("max_attempts: 2", "{max_attempts: 1}", None),
         ("max_attempts: 3", "{max_attempts: 1}", None),
     ],
 )
 def test_layers_of_one_edge(layer: str, retry: str, severity: Severity | None) -> None:
-    """A mesh that retries the same statuses is an error, other statuses are info."""
+    """A mesh that retries the same statuses is an error, other statuses are info.
+
+    3 attempts x 3 of the mesh are 9; a layer with 1 attempt, or a policy with 1, is fine.
+    """
     text = operation_yaml(
         f"transport: http\nidempotent: true\nretry: {retry}",
         f"facts: {{layers: [{{name: mesh, {layer}}}]}}",
@@ -111,3 +122,17 @@ def test_attempts_of_a_preset_are_shown_there() -> None:
     )
     (found,) = lint_yaml(text, "GR002", files={"many.yaml": preset})
     assert str(found.related[0].span) == "many.yaml:3:34"
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("own", "layer", "count"), [(1, 2, 0), (2, 1, 0), (2, 2, 1)])
+def test_two_attempts_of_both_are_the_fewest(own: int, layer: int, count: int) -> None:
+    """2 x 2 = 4 attempts for one call; with one attempt on either side nothing stacks."""
+    text = operation_yaml(
+        f"transport: http\nidempotent: true\nretry: {{max_attempts: {own}}}",
+        f"facts: {{layers: [{{name: mesh, max_attempts: {layer}}}]}}",
+    )
+    found = lint_yaml(text, "GR002")
+    assert [d.message.rpartition(": ")[2] for d in found] == [
+        "2 x 2 = 4 attempts for one call"
+    ] * count

@@ -41,6 +41,7 @@ operations:
 RETRY = "retry: {max_attempts: 2, backoff: {initial: %s}, retry_on: [not_sent], retry_after: off}"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("inner", "count"),
     [
@@ -53,7 +54,10 @@ RETRY = "retry: {max_attempts: 2, backoff: {initial: %s}, retry_on: [not_sent], 
     ],
 )
 def test_boundaries(inner: list[str], count: int) -> None:
-    """The inner worst case may be as long as the outer attempt."""
+    """The inner worst case may last the 1 s of the outer attempt.
+
+    2 x 0.4 s and a wait of 0.2 s are 1 s.
+    """
     assert len(lint_yaml(policy(inner="\n    ".join(inner)), "GR003")) == count
 
 
@@ -126,6 +130,7 @@ def test_the_least_patient_caller_counts() -> None:
     assert "but hasty waits 500ms for api.load" in found.message
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("outer", "inner", "count"),
     [
@@ -137,7 +142,7 @@ def test_the_least_patient_caller_counts() -> None:
 def test_callers_that_nobody_declares_wait_as_long_as_the_operation_says(
     outer: str, inner: str, count: int
 ) -> None:
-    """An operation that no document calls is called under its own settings."""
+    """An operation that no document calls is called under its own settings: 1 s here."""
     text = policy(outer, inner).partition("---\n")[2]
     text = text.replace(
         "    transport: http\n    transport: local\n", "    transport: local\n"
@@ -148,3 +153,28 @@ def test_callers_that_nobody_declares_wait_as_long_as_the_operation_says(
         assert found[0].message.startswith(
             "store.read can last 1.001s, but callers wait 1s for api.load, which"
         )
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("outer", "count"),
+    [
+        ("attempt_timeout: 3s\n    budget: 2s", 0),
+        ("attempt_timeout: 3s\n    budget: 1999ms", 1),
+    ],
+)
+def test_a_budget_may_end_the_wait_first(outer: str, count: int) -> None:
+    """The outer call waits for min(3 s, its budget), the inner one lasts 2 s."""
+    assert len(lint_yaml(policy(outer), "GR003")) == count
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        ("idempotent: true", "attempt_timeout: 2s"),
+        ("attempt_timeout: 1s", "idempotent: true"),
+    ],
+)
+def test_without_a_timeout_there_is_nothing_to_compare(outer: str, inner: str) -> None:
+    """A caller that waits for ever gives up on nothing; TB001 speaks of endless calls."""
+    assert lint_yaml(policy(outer, inner), "GR003") == []

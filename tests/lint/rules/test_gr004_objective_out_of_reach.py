@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policyctl.lint.testing import lint_yaml
+from policyctl.lint.testing import lint_yaml, run_yaml
 
 
 def policy(
@@ -31,6 +31,7 @@ operations: {{load: {{}}, count: {{}}}}
 LOAD, COUNT = "{to: api.load%s}", "{to: api.count%s}"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("calls", "objective", "lasts"),
     [
@@ -44,7 +45,7 @@ LOAD, COUNT = "{to: api.load%s}", "{to: api.count%s}"
     ],
 )
 def test_sums_of_worst_cases(calls: str, objective: str, lasts: str | None) -> None:
-    """Sequential calls add up, parallel ones overlap, detached ones do not count."""
+    """1 s + 1 s may take 2 s; parallel ones overlap, detached ones do not count."""
     found = lint_yaml(policy(calls, objective), "GR004")
     assert len(found) == (0 if lasts is None else 1)
     if found:
@@ -65,6 +66,17 @@ def test_message_and_places() -> None:
     assert [related.span.line for related in found.related] == [4]
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(("p99", "count"), [("1500ms", 0), ("1501ms", 1)])
+def test_sum_of_healthy_latencies(p99: str, count: int) -> None:
+    """2 x 1.5 s are just the 3 s that were promised."""
+    api = f"facts: {{latency: {{p99: {p99}}}}}"
+    found = lint_yaml(policy(f"{LOAD % ''}, {COUNT % ''}", api=api), "GR004")
+    assert [d.message.partition(";")[0] for d in found] == [
+        "the p99 latencies of its calls add up to 3.002s > objective 3s of page"
+    ] * count
+
+
 def test_healthy_latencies_alone() -> None:
     """Where the worst case has no limit, the p99 latencies may still be too long."""
     api = "facts: {latency: {p99: 1600ms}}"
@@ -75,9 +87,10 @@ def test_healthy_latencies_alone() -> None:
     assert lint_yaml(policy(LOAD % "", api=api), "GR004") == []
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("default", "count"), [("1s", 0), ("1001ms", 1)])
 def test_a_budget_for_each_request_bounds_it(default: str, count: int) -> None:
-    """All calls inherit the inbound budget."""
+    """All calls inherit the inbound budget, which may be the whole objective of 1 s."""
     more = f"inbound: {{budget: {{default: {default}}}}}"
     text = policy(f"{LOAD % ''}, {COUNT % ''}", "1s", more=more)
     assert len(lint_yaml(text, "GR004")) == count
@@ -95,12 +108,33 @@ def test_operations_are_judged_one_by_one() -> None:
     ]
 
 
+@pytest.mark.missing_facts
 def test_without_an_objective_nothing_is_promised() -> None:
-    """The rule needs the promise."""
+    """The rule needs the promise of a service that calls and waits, and of no other."""
     text = policy(LOAD % "").replace("facts: {objective: 3s}\n", "")
-    assert lint_yaml(text, "GR004") == []
+    result = run_yaml(text, "GR004")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == ["page.facts.objective"]
+    detached = text.replace("api.load}", "api.load, mode: detached}")
+    assert run_yaml(detached, "GR004").coverage.skipped == ()
 
 
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("api", "lacking"),
+    [
+        ("idempotent: true", ["api.operations.load.facts.latency.p99"]),
+        ("attempt_timeout: 1s", []),
+    ],
+)
+def test_missing_latencies_are_named(api: str, lacking: list[str]) -> None:
+    """Where no limit bounds a call, its p99 could still be too long."""
+    result = run_yaml(policy(LOAD % "", api=api), "GR004")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == lacking
+
+
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("own", "api", "count"),
     [
@@ -114,7 +148,7 @@ def test_without_an_objective_nothing_is_promised() -> None:
 def test_a_local_operation_with_a_budget_bounds_its_calls(
     own: str, api: str, count: int
 ) -> None:
-    """Calls in the same process inherit its budget, unless they start afresh."""
+    """Calls in the same process inherit its budget of up to 2 s, unless they start afresh."""
     more = (
         f"operations:\n  open: {{transport: local, {own}, calls: [{{to: api.load}}]}}"
     )

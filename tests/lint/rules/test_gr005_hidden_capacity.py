@@ -18,6 +18,7 @@ def policy(
     )
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("capacity", "count"), [("720/s", 1), ("721/s", 0)])
 def test_boundary(capacity: str, count: int) -> None:
     """240/s x 3 just reach 720/s."""
@@ -42,10 +43,24 @@ def test_critical_services_are_an_error() -> None:
     assert found.severity is Severity.ERROR
 
 
-def test_no_retry_can_help_where_first_tries_fill_it() -> None:
-    """580/s of 600/s leave no room at all."""
-    (found,) = lint_yaml(policy(facts="{rate: 580/s}"), "GR005")
-    assert found.help == "add capacity: first tries alone use 90% of it"
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("rate", "help"),
+    [
+        (
+            "539/s",
+            (
+                "bound retries so that there are below 1.002 attempts for each first try, "
+                "with a retry budget or fewer attempts: together 90% of capacity"
+            ),
+        ),
+        ("540/s", "add capacity: first tries alone use 90% of it"),
+    ],
+)
+def test_no_retry_can_help_where_first_tries_fill_it(rate: str, help: str) -> None:
+    """540/s are 90 % of 600/s; 0.9 x 600 / 539 = 1.0019."""
+    (found,) = lint_yaml(policy(facts=f"{{rate: {rate}}}"), "GR005")
+    assert found.help == help
 
 
 def test_a_cache_takes_its_hits_away() -> None:
@@ -57,12 +72,42 @@ def test_a_cache_takes_its_hits_away() -> None:
     assert found.message.startswith("240/s planned")
 
 
-def test_missing_rates_are_named() -> None:
-    """Without rates the load is unknown."""
-    result = run_yaml(policy(facts="{callers: 3}"), "GR005")
-    assert [s.fact.rpartition(".")[2] for s in result.coverage.skipped] == ["rate"]
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("stated", "lacking"),
+    [
+        ("rate: 240/s", "operations.charge.facts.rate"),
+        ("capacity: 600/s, ", "facts.capacity"),
+    ],
+)
+def test_missing_facts_are_named(stated: str, lacking: str) -> None:
+    """Without rates the load is unknown, without capacity what it is compared with."""
+    result = run_yaml(policy().replace(stated, "", 1), "GR005")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [f"payment_api.{lacking}"]
 
 
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(
+    ("settings", "count"),
+    [
+        ("transport: local\nretry: {max_attempts: 2, retry_on: [OSError]}", 0),
+        ("transport: http\nretry: {max_attempts: 1}", 0),
+        ("transport: http\nretry: {max_attempts: 2}", 1),
+        ("transport: http\nfacts: {rate: 9/s}", 0),
+        ("transport: http\nidempotent: true\nhedge: {delay: 1s}", 1),
+    ],
+)
+def test_capacity_is_asked_for_where_it_matters(settings: str, count: int) -> None:
+    """Where retries or hedges could hide some of it, and not of work in the process."""
+    result = run_yaml(operation_yaml(settings), "GR005")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == (
+        ["payment_api.facts.capacity"] * count
+    )
+
+
+@pytest.mark.boundary
 @pytest.mark.parametrize(("instances", "count"), [(1, 0), (2, 1), (10, 1), (11, 0)])
 def test_one_instance_lost(instances: int, count: int) -> None:
     """240/s x 3 = 720/s reach 9/10 of 800/s, and not 10/11 of it."""
