@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from policyctl.runtime import settings
-from policyctl.runtime.errors import CircuitOpenError
+from policyctl.runtime.errors import (
+    BulkheadFullError,
+    CircuitOpenError,
+    RateLimitedError,
+)
 from policyctl.runtime.policy import Policy
 
 
@@ -55,3 +61,38 @@ async def test_a_nested_open_circuit_is_a_failure_and_not_retried(
     assert await settle(form.guard(policy, function)()) is error
     assert function.entries == 1
     assert policy.circuit_breaker.failures == 1
+
+
+async def test_a_used_up_rate_limit_is_not_retried(
+    form: Any, script: Any, settle: Any, clock: Any
+) -> None:
+    """One RateLimitedError, no sleep, no entry, though every exception is retried."""
+    policy = Policy(
+        retry=settings.Retry(retry_on=("Exception",)),
+        rate_limit=settings.RateLimit(rate=0.001, burst=1),
+    )
+    function = script("ok")
+    call = form.guard(policy, function)
+    assert await call() == "ok"
+    assert isinstance(await settle(call()), RateLimitedError)
+    assert function.entries == 1
+    assert clock.slept == []
+
+
+def test_a_full_bulkhead_is_not_retried(clock: Any) -> None:
+    """The same for a call within the only slot."""
+    policy = Policy(
+        retry=settings.Retry(retry_on=("Exception",)),
+        bulkhead=settings.Bulkhead(max_concurrent=1),
+    )
+    entries: list[int] = []
+
+    @policy
+    def nested() -> None:
+        entries.append(1)
+        with pytest.raises(BulkheadFullError):
+            nested()
+
+    nested()
+    assert entries == [1]
+    assert clock.slept == []
