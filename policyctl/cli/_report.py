@@ -15,6 +15,7 @@ from policyctl.cli._save import deliver
 from policyctl.reports.report import Report
 
 STDOUT = "-"
+_SUFFIXES = {".sarif": "sarif", ".json": "json", ".xml": "junit"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,28 @@ def targets(formats: Sequence[str], files: Sequence[str]) -> tuple[Target, ...]:
             "two formats go to standard output",
             "give --format and --output-file in pairs; one format may do without",
         )
-    return tuple(map(Target, wanted, places))
+    found = tuple(map(Target, wanted, places))
+    for target in found:
+        _check_name(target, wanted)
+    return found
+
+
+def _check_name(target: Target, wanted: Sequence[str]) -> None:
+    """Refuse a file that is named for another of the formats that are wanted.
+
+    Raises:
+        UsageError: it is.
+    """
+    path = Path(target.file)
+    meant = _SUFFIXES.get(path.suffix.lower())
+    if meant in (None, target.format) or meant not in wanted:
+        return
+    if target.format not in path.name:
+        raise UsageError(
+            f"{target.file} would get {target.format}, not {meant}: the n-th file takes "
+            "the n-th format",
+            f"begin with --format {meant} --output-file {target.file}",
+        )
 
 
 def goes_to_people(targets: Sequence[Target]) -> bool:

@@ -202,6 +202,11 @@ def test_standard_input_without_a_name(
             ["--statistics", "--format", "json"],
             "--statistics goes with text or concise on standard output",
         ),
+        (
+            [*("--format", "text", "--format", "sarif"), "--output-file", "a.sarif"],
+            "a.sarif would get text, not sarif: the n-th file takes the n-th format\n"
+            "  help: begin with --format sarif --output-file a.sarif",
+        ),
         (["--select", "RT991"], "--select RT991: there is no such rule"),
         (
             ["--ignore", "no-jiter"],
@@ -241,6 +246,19 @@ def test_several_formats_go_to_files(
         "found.sarif",
         "policies",
     }
+
+
+def test_a_file_may_be_named_for_its_format_and_another(
+    run_cli: Run, write: Write, texts: Any, tmp_path: Path
+) -> None:
+    """SARIF is JSON, and a file without a known ending may hold anything."""
+    write("policies/quotes.yaml", texts.clean)
+    outcome = run_cli(
+        *("validate", "--format", "sarif", "--output-file", "a.sarif.json"),
+        *("--format", "json", "--output-file", "report"),
+    )
+    assert (outcome.code, outcome.err) == (0, "")
+    assert json.loads((tmp_path / "a.sarif.json").read_text())["version"] == "2.1.0"
 
 
 def test_without_output_files_nothing_is_written(
