@@ -204,8 +204,10 @@ def test_standard_input_without_a_name(
         ),
         (
             [*("--format", "text", "--format", "sarif"), "--output-file", "a.sarif"],
-            "a.sarif would get text, not sarif: the n-th file takes the n-th format\n"
-            "  help: begin with --format sarif --output-file a.sarif",
+            (
+                "a.sarif would get text, not sarif: the n-th file takes the n-th format\n"
+                "  help: begin with --format sarif --output-file a.sarif"
+            ),
         ),
         (["--select", "RT991"], "--select RT991: there is no such rule"),
         (
