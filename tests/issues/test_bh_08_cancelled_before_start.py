@@ -13,6 +13,7 @@ from policyctl.runtime.errors import AttemptTimeoutError, BulkheadFullError
 from policyctl.runtime.policy import Policy
 
 
+@pytest.mark.timing
 def test_a_thread_that_gave_up_waiting_never_enters() -> None:
     """One slot, held; the second call times out in the queue; then the slot is free."""
     policy = Policy(

@@ -20,7 +20,7 @@ from policyctl.units import parse_duration
 if TYPE_CHECKING:
     from policyctl.runtime.idempotency.memory import Store
 
-FIXTURES = [HealthCheck.function_scoped_fixture]
+FIXTURES = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
 def put(store: Store, key: str, ttl: float) -> None:
@@ -45,6 +45,7 @@ def stores(tmp_path: Path, valkey: Any) -> dict[str, Store]:
     }
 
 
+@pytest.mark.timing
 def test_a_second_and_a_half(stores: dict[str, Store]) -> None:
     """``ttl: 1500ms`` is there at 1.4 s and gone at 1.6 s, by a real clock."""
     ttl = parse_duration("1500ms")

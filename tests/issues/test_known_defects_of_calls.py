@@ -56,6 +56,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
+@pytest.mark.timing
 async def test_limits_of_coroutines_need_no_foreign_scope() -> None:
     """``async with`` on a cancel scope that is not async: a limit just works."""
     policy = Policy(attempt_timeout=settings.AttemptTimeout(total=0.02))
@@ -141,6 +142,7 @@ async def test_a_success_from_the_past_does_not_close(clock: FakeClock) -> None:
     assert policy.circuit_breaker.state == "half_open"
 
 
+@pytest.mark.timing
 async def test_a_short_budget_changes_no_shared_limit() -> None:
     """One request with little time left shrank the limit of all others for ever."""
     policy = Policy(

@@ -220,6 +220,7 @@ def test_a_transaction_goes_on_while_others_close(memory_path: Path) -> None:
     live.forget("old.closing")
 
 
+@pytest.mark.timing
 def test_stop_does_not_sit_out_the_interval(make: Make, operation: str) -> None:
     """A stop waited up to 15 s, for the sleep between two batches."""
     upload = Upload(operation=operation, batch=5, interval=15.0, drain=10.0)

@@ -36,6 +36,7 @@ def queue(valkey: Any) -> Iterator[Queue[Any]]:
     registry.forget(f"rq.{name}")
 
 
+@pytest.mark.timing
 def test_an_idle_worker_stops_within_a_second(queue: Queue[Any]) -> None:
     """And another command on the same client works."""
     worker = queue.worker(print).start()
@@ -46,6 +47,7 @@ def test_an_idle_worker_stops_within_a_second(queue: Queue[Any]) -> None:
     assert queue.put({"n": 1}).outcome == "queued"
 
 
+@pytest.mark.timing
 async def test_an_idle_async_worker_stops_within_a_second(queue: Queue[Any]) -> None:
     """The same for tasks."""
 
@@ -59,6 +61,7 @@ async def test_an_idle_async_worker_stops_within_a_second(queue: Queue[Any]) -> 
     assert (await queue.aput({"n": 1})).outcome == "queued"
 
 
+@pytest.mark.timing
 async def test_a_waiting_take_can_be_cancelled(queue: Queue[Any]) -> None:
     """Cancelling takes no time, leases nothing, and the client can be used."""
     task = asyncio.create_task(queue.atake(timeout=60.0))

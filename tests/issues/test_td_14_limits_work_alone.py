@@ -37,6 +37,7 @@ async def run(policy: Policy, is_async: bool) -> tuple[BaseException, int, float
     pytest.fail("nothing was cut")
 
 
+@pytest.mark.timing
 async def test_an_attempt_timeout_alone_cuts_every_attempt(form: Any) -> None:
     """Two attempts of 0.1 s each, both cut."""
     policy = Policy(
@@ -53,6 +54,7 @@ async def test_an_attempt_timeout_alone_cuts_every_attempt(form: Any) -> None:
     assert 0.19 < duration < 0.45
 
 
+@pytest.mark.timing
 async def test_a_budget_alone_cuts_the_call() -> None:
     """No attempt timeout is needed for a budget to hold."""
     policy = Policy(budget=settings.Budget(total=0.1))

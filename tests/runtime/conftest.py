@@ -11,12 +11,11 @@ import pytest
 
 
 @pytest.fixture
-def refusing_port() -> int:
-    """A port on loopback that nobody listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
+def refusing_port() -> Iterator[int]:
+    """A port on loopback that nobody listens on, and that nobody else can take."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
 
 
 class RawServer:
@@ -33,7 +32,7 @@ class RawServer:
         while True:
             try:
                 connection, _ = self._listener.accept()
-                connection.settimeout(5)
+                connection.settimeout(60)
                 connection.recv(16)
                 self._answer(connection)
             except OSError:

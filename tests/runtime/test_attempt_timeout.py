@@ -31,6 +31,7 @@ def _policy(total: float | None, **more: Any) -> Policy:
 BREAKER = settings.CircuitBreaker(failure_threshold=9)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("exact", [False, True])
 async def test_fires_within_its_bound(exact: bool) -> None:
     """C22: not before 50 ms and not 20 ms after, on the wheel and by an exact timer."""
@@ -51,6 +52,7 @@ async def _nested(policy: Policy) -> None:
     await policy.call(asyncio.sleep, 5)
 
 
+@pytest.mark.timing
 async def test_loop_blocked_before_does_not_delay_or_hasten() -> None:
     """C22: a callback that blocks the loop shifts no later attempt's limit."""
     policy = _policy(0.08)
@@ -99,6 +101,7 @@ async def test_callers_cancel_stays_plain_with_its_message() -> None:
     assert policy.gate.count == 0
 
 
+@pytest.mark.timing
 async def test_callers_cancel_wins_over_the_timeout() -> None:
     """TD-07, C22: both in one step: CancelledError with the caller's message."""
     for caller_first in (False, True):
@@ -164,6 +167,7 @@ async def test_result_in_spite_of_the_cancel_is_returned_and_recorded() -> None:
     assert task.cancelling() == 0
 
 
+@pytest.mark.timing
 async def test_cleanup_after_our_cancel_is_bounded() -> None:
     """C22: code that cleans up for too long is cancelled again."""
     policy = _policy(0.02)
@@ -202,6 +206,7 @@ async def test_limit_in_the_cleanup_of_a_cancelled_task() -> None:
     assert await task == "released"
 
 
+@pytest.mark.timing
 async def test_surrounding_asyncio_timeout_wins() -> None:
     """TD-04: an outer asyncio.timeout of the same task sees only its own cancel."""
     policy = _policy(5.0)
@@ -211,6 +216,7 @@ async def test_surrounding_asyncio_timeout_wins() -> None:
     assert not isinstance(caught.value, AttemptTimeoutError)
 
 
+@pytest.mark.timing
 async def test_budget_cuts_the_attempt() -> None:
     """C22: cut by the budget it is BudgetExhaustedError, and no failure when early."""
     policy = _policy(1.0, circuit_breaker=BREAKER)
@@ -223,6 +229,7 @@ async def test_budget_cuts_the_attempt() -> None:
     assert policy.circuit_breaker.failures == 1
 
 
+@pytest.mark.timing
 async def test_open_budget_cuts_without_attempt_timeout() -> None:
     """C22: the limit of an attempt is the remaining budget where nothing else is."""
     policy = _policy(None)
@@ -233,6 +240,7 @@ async def test_open_budget_cuts_without_attempt_timeout() -> None:
         await own.call(asyncio.sleep, 5)
 
 
+@pytest.mark.timing
 def test_two_loops_at_once() -> None:
     """C22: the same policy keeps its limit in two threads with loops of their own."""
     policy = _policy(0.05)
@@ -375,6 +383,7 @@ async def test_later_attempts_use_the_wheel() -> None:
     assert len(attempts) == 2
 
 
+@pytest.mark.timing
 async def test_wheel_follows_a_fake_clock() -> None:
     """C42: turning the clock fires the limit without a real wait."""
     policy = _policy(30.0)
@@ -416,6 +425,7 @@ async def test_cancels_in_one_step_never_leak() -> None:
 # -- threads ---------------------------------------------------------------------
 
 
+@pytest.mark.timing
 def test_thread_call_times_out_and_keeps_its_slot() -> None:
     """C21: the caller goes on at the limit; slot and gauge wait for the thread."""
     policy = _policy(
@@ -473,6 +483,7 @@ def test_thread_exceptions_come_out_and_threads_are_reused() -> None:
     assert len(names) == 1
 
 
+@pytest.mark.timing
 def test_call_that_no_thread_picked_up_never_starts() -> None:
     """BH-08: with every thread hung, a call whose limit passes is never made."""
     policy = _policy(0.03)

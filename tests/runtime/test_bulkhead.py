@@ -129,6 +129,7 @@ async def test_wait_ends_after_max_wait() -> None:
     assert held.policy.gate.count == 0
 
 
+@pytest.mark.timing
 async def test_wait_ends_with_the_budget() -> None:
     """C20, C22: the caller's budget bounds the wait too, and says so."""
     held = Held(_policy(1))

@@ -199,6 +199,7 @@ def test_http_clients_on_a_closed_connection(
     assert conditions_of(error, "http") == LOST
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("client", CLIENTS)
 def test_http_clients_on_silence(
     client: Callable[..., object], hanging_port: int
@@ -224,6 +225,7 @@ def test_redis_clients(
     assert conditions_of(error(hanging_port), "redis") == TIMEOUT
 
 
+@pytest.mark.timing
 def test_a_pool_without_a_free_connection_is_not_sent(hanging_port: int) -> None:
     """The callee saw nothing of a request that waited for a connection in vain."""
 

@@ -116,6 +116,7 @@ async def test_probes_are_never_hedged() -> None:
     assert backend.calls == 1
 
 
+@pytest.mark.timing
 async def test_callers_cancel_reaches_all_attempts() -> None:
     """Nothing runs on after the caller has gone."""
     policy = _policy(bulkhead=settings.Bulkhead(max_concurrent=5))

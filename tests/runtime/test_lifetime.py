@@ -118,6 +118,7 @@ def _cost(function: Any, rounds: int = 7, calls: int = 2000) -> float:
     return best
 
 
+@pytest.mark.timing
 def test_cost_does_not_grow_with_policies_and_open_breakers() -> None:
     """A thousand other policies with open breakers do not slow a call down."""
 
@@ -136,6 +137,7 @@ def test_cost_does_not_grow_with_policies_and_open_breakers() -> None:
     assert _cost(guarded) < 3 * alone
 
 
+@pytest.mark.timing
 async def test_cost_does_not_grow_with_calls_in_flight() -> None:
     """With 5,000 calls in flight another costs what it cost alone."""
     policy = Policy(attempt_timeout=settings.AttemptTimeout(total=60.0))

@@ -342,6 +342,7 @@ async def test_cancel_during_a_step_is_neutral() -> None:
     _quiet(policy)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     ("limits", "waits", "phase"),
     [
@@ -378,6 +379,7 @@ async def test_limits_of_waits(
     assert task.cancelling() == 0
 
 
+@pytest.mark.timing
 async def test_budget_cuts_a_stream() -> None:
     """C22: cut by the budget it is BudgetExhaustedError."""
     policy = _policy()

@@ -193,6 +193,7 @@ async def test_a_token_without_a_slot(sync: bool) -> None:
     assert left == pytest.approx(2.0, abs=0.01)
 
 
+@pytest.mark.timing
 def test_a_call_inside_itself() -> None:
     """What happens when a guarded function calls itself?"""
     policy = Policy(bulkhead=settings.Bulkhead(max_concurrent=2, max_wait=0.01))
@@ -219,6 +220,7 @@ def test_no_time_to_wait() -> None:
     assert "0.900 s of the budget left" in caught.value.__notes__[0]
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(("total", "state"), [(0.05, "closed"), (0.2, "open")])
 async def test_a_cut_attempt(total: float, state: str) -> None:
     """What happens when the budget cuts an attempt short?"""
@@ -275,6 +277,7 @@ def dripping() -> Iterator[str]:
     thread.join()
 
 
+@pytest.mark.timing
 def test_a_dripping_server(dripping: str) -> None:
     """What happens when a server sends its answer drop by drop?"""
     breaker = settings.CircuitBreaker(failure_threshold=1, record_on=("timeout",))

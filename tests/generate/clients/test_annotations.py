@@ -235,7 +235,7 @@ def _shape(arguments: ast.arguments) -> Sequence[object]:
 @settings(
     max_examples=60,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(_signatures())
 def test_every_signature_is_kept(tmp_path: Path, parameters: str) -> None:

@@ -133,6 +133,7 @@ async def test_without_budget_settings_nothing_is_limited() -> None:
     assert app.seen == [None]
 
 
+@pytest.mark.timing
 async def test_a_full_bulkhead_is_503_with_retry_after() -> None:
     """Two run, one waits in vain, the rest are refused at once."""
     app = App()

@@ -90,6 +90,7 @@ def test_a_refusal_says_when(valkey: Any, servers: Servers) -> None:
     assert dict(refusal.headers())["retry-after"] == "4"
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("statuses", [asgi_statuses, wsgi_statuses])
 def test_a_request_waits_for_its_token(
     valkey: Any, servers: Servers, statuses: Callable[[Inbound, int], list[int]]
@@ -110,6 +111,7 @@ def test_without_the_store_each_server_has_its_own(
     assert wsgi_statuses(inbound, 4) == [200, 200, 200, 429]
 
 
+@pytest.mark.timing
 def test_a_request_that_is_gone_gives_its_token_back(
     valkey: Any, servers: Servers, wait_until: Any
 ) -> None:

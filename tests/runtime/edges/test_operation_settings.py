@@ -133,6 +133,7 @@ def _forget() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
         registry.forget("shop.pay")
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("client", CLIENTS)
 def test_each_request_carries_the_header_of_its_operation(
     server: tuple[str, list[dict[str, str]]], client: Callable[[str], Any]
@@ -205,6 +206,7 @@ def test_a_connect_limit_alone_leaves_the_answer_its_time(
     assert len(seen) == 1
 
 
+@pytest.mark.timing
 def test_a_connect_timeout_is_retried_as_not_sent(full_port: int) -> None:
     """The callee saw no request, so operations that are not idempotent may go on."""
     entries: list[str] = []
@@ -226,6 +228,7 @@ def test_a_connect_timeout_is_retried_as_not_sent(full_port: int) -> None:
     assert len(entries) == 2
 
 
+@pytest.mark.timing
 def test_of_takes_the_settings_of_one_operation(
     server: tuple[str, list[dict[str, str]]],
 ) -> None:
@@ -275,6 +278,7 @@ def test_a_function_that_returns_an_awaitable_publishes() -> None:
     assert list(asyncio.run(main())) == ["X-Left"]
 
 
+@pytest.mark.timing
 def test_a_hedge_publishes_for_each_attempt() -> None:
     """The hedge asks with the same settings as the first attempt."""
     found: list[list[str]] = []
@@ -350,6 +354,7 @@ def test_a_cancelled_call_leaves_nothing_behind() -> None:
     assert asyncio.run(main()) is None
 
 
+@pytest.mark.timing
 def test_a_request_that_would_come_too_late_is_not_sent(
     server: tuple[str, list[dict[str, str]]],
 ) -> None:
@@ -361,6 +366,7 @@ def test_a_request_that_would_come_too_late_is_not_sent(
     assert seen == []
 
 
+@pytest.mark.timing
 def test_connect_timeout_is_the_smaller_of_limit_and_budget() -> None:
     """For clients without an edge; None where nothing limits connecting."""
     policy = Policy(attempt_timeout=settings.AttemptTimeout(total=None, connect=0.5))

@@ -119,6 +119,7 @@ def with_aiohttp(url: str, headers: dict[str, str], **options: Any) -> None:
 CLIENTS = [with_httpx, with_httpx_async, with_requests, with_aiohttp]
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_callee_gets_what_remains_minus_the_reserve(
     server: tuple[str, list[dict[str, str]]], client: Callable[..., None]
@@ -130,6 +131,7 @@ def test_the_callee_gets_what_remains_minus_the_reserve(
     assert 3.5 < float(seen[0]["x-timeout-budget"]) <= 4.5
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_redirected_request_carries_what_is_left_then(
     server: tuple[str, list[dict[str, str]]], client: Callable[..., None]
@@ -144,6 +146,7 @@ def test_a_redirected_request_carries_what_is_left_then(
     assert given == [9.0, 9.0]
 
 
+@pytest.mark.timing
 def test_a_request_that_is_sent_again_is_as_its_owner_made_it(
     server: tuple[str, list[dict[str, str]]],
 ) -> None:
@@ -201,6 +204,7 @@ def test_the_idempotency_key_goes_along(
     assert seen[0]["idempotency-key"] == "order-17"
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_request_that_would_come_too_late_is_not_sent(
     server: tuple[str, list[dict[str, str]]], client: Callable[..., None]
@@ -213,6 +217,7 @@ def test_a_request_that_would_come_too_late_is_not_sent(
     assert seen == []
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("client", [with_httpx, with_httpx_async, with_requests])
 def test_the_clients_timeout_is_shortened_to_the_budget(
     server: tuple[str, list[dict[str, str]]], client: Callable[..., None]
@@ -231,6 +236,7 @@ def test_the_clients_timeout_is_shortened_to_the_budget(
     assert time.monotonic() - start < 0.9
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("timeout", [(5, 5), 5, None])
 def test_every_form_of_requests_timeouts_is_shortened(
     server: tuple[str, list[dict[str, str]]], timeout: Any
@@ -248,6 +254,7 @@ def test_every_form_of_requests_timeouts_is_shortened(
             session.get(f"{url}/hang", timeout=timeout)
 
 
+@pytest.mark.timing
 def test_a_timeout_object_of_urllib3_is_left_alone(
     server: tuple[str, list[dict[str, str]]],
 ) -> None:

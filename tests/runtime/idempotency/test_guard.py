@@ -330,6 +330,7 @@ async def test_a_conflict_can_be_refused_at_once(run: Run) -> None:
     assert await run(guard, api.charge, "k") == "first"
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("bound", ["scope", "own budget"])
 async def test_waiting_ends_with_the_budget(run: Run, bound: str) -> None:
     """Neither the caller's budget nor the operation's own is overrun by waiting."""
@@ -534,6 +535,7 @@ def remote() -> tuple[Guard, RemoteStore]:
     return Guard("pay.charge", block, Classifier(), store=store), store
 
 
+@pytest.mark.timing
 async def test_a_store_that_may_block_is_used_from_other_threads() -> None:
     """The event loop's thread makes no call to it; waiting polls."""
     guard, store = remote()

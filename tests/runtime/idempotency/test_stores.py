@@ -102,6 +102,7 @@ def test_a_key_is_given_back_by_its_owner_alone(open_store: Open, kind: str) -> 
     assert store.claim("k", "p", "two", 5.0) is None
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("kind", STORES)
 def test_a_late_loser_never_overwrites(open_store: Open, kind: str) -> None:
     """ID-03: whose time was over has no say, while the winner runs and afterwards."""
@@ -199,6 +200,7 @@ def test_other_arguments_are_a_conflict(pay: Make, kind: str) -> None:
         two.call(charge, "a", 6)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("kind", OUTSIDE)
 async def test_others_wait_or_are_refused(pay: Make, kind: str) -> None:
     """While the first runs, the second waits for its result, or is refused."""
@@ -223,6 +225,7 @@ async def test_others_wait_or_are_refused(pay: Make, kind: str) -> None:
     assert [await first, await second] == ["done", "done"]
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("kind", OUTSIDE)
 def test_many_threads_and_processes_have_one_effect(
     pay: Make, kind: str, tmp_path: Path
@@ -255,6 +258,7 @@ def test_many_threads_and_processes_have_one_effect(
     assert sum(int(process.communicate()[0]) for process in started) == 10
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("kind", OUTSIDE)
 def test_a_killed_process_frees_its_key_in_time(
     pay: Make, kind: str, tmp_path: Path
@@ -279,6 +283,7 @@ def test_a_killed_process_frees_its_key_in_time(
     assert time.monotonic() - start < 2.0
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("kind", OUTSIDE)
 async def test_a_cancelled_call_frees_its_key_at_once(pay: Make, kind: str) -> None:
     """ID-01: CancelledError and KeyboardInterrupt remove the mark."""
@@ -388,6 +393,7 @@ def test_a_damaged_file_is_moved_aside(
     assert len(list(tmp_path.glob("keys.db.damaged-*"))) >= 1
 
 
+@pytest.mark.timing
 def test_expired_records_leave_the_file(tmp_path: Path) -> None:
     """Claims sweep what is over, a bounded number each."""
     store = SqliteStore(str(tmp_path / "keys.db"), 1000)
@@ -436,6 +442,7 @@ def test_a_forked_child_uses_the_store(pay: Make, kind: str) -> None:
     assert policy.call(lambda key: 4, "b") == 3
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("kind", OUTSIDE)
 async def test_a_store_never_blocks_the_loop(
     pay: Make, kind: str, tmp_path: Path, own_valkey: Any

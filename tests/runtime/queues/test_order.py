@@ -154,7 +154,7 @@ STEPS = st.lists(
 @settings(
     max_examples=60,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=STEPS, ordered=st.booleans())
 def test_any_history_keeps_order_and_loses_nothing(

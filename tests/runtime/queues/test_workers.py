@@ -348,6 +348,7 @@ def test_threads_work_until_they_are_stopped(real: MakeQueue) -> None:
     assert sorted(sink.received) == sorted([*range(5), *range(5)])
 
 
+@pytest.mark.timing
 def test_an_idle_worker_stops_at_once(real: MakeQueue) -> None:
     """Waiting for items or for the end of a pause takes no time to stop (RQ-02)."""
     sink = Sink()
@@ -362,6 +363,7 @@ def test_an_idle_worker_stops_at_once(real: MakeQueue) -> None:
         assert time.monotonic() - before < 1.0
 
 
+@pytest.mark.timing
 def test_leases_are_extended_while_work_goes_on(real: MakeQueue) -> None:
     """An item that takes longer than its lease is delivered once."""
     queue = real(lease=0.3)
@@ -378,6 +380,7 @@ def test_leases_are_extended_while_work_goes_on(real: MakeQueue) -> None:
     assert queue.stats().size == 0
 
 
+@pytest.mark.timing
 def test_stop_gives_up_after_its_time(real: MakeQueue) -> None:
     """A handler that hangs does not hold up the program; its item comes back."""
     queue = real()
@@ -398,6 +401,7 @@ def test_stop_gives_up_after_its_time(real: MakeQueue) -> None:
     wait_for(lambda: not worker.running)
 
 
+@pytest.mark.timing
 def test_stop_drains_what_is_there(real: MakeQueue, operation: str) -> None:
     """A stopping upload worker sends the backlog without its usual pauses."""
     upload = Upload(operation=operation, batch=4, interval=3600.0, drain=5.0)
@@ -448,6 +452,7 @@ def test_a_worker_is_alive_after_a_fork(real: MakeQueue) -> None:
     assert seen == {os.getpid(), child}
 
 
+@pytest.mark.timing
 async def test_tasks_do_the_same(real: MakeQueue) -> None:
     """An async worker handles items at once and stops within a second."""
     queue = real()
@@ -511,6 +516,7 @@ async def test_async_uploads_find_bad_items_too(
     assert queue.stats().dead == 1
 
 
+@pytest.mark.timing
 async def test_async_leases_are_extended(real: MakeQueue) -> None:
     """A slow coroutine keeps its item."""
     queue = real(lease=0.3)

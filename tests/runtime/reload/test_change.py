@@ -107,6 +107,7 @@ async def test_waiters_are_served_by_a_larger_bulkhead(fleet: Any) -> None:
     await asyncio.gather(first, second)
 
 
+@pytest.mark.timing
 def test_an_open_circuit_stays_open(fleet: Any) -> None:
     """State and break go on; the new rules hold from the next time on."""
     charge: Policy = fleet.policies(breaker="failure_threshold: 3")["charge"]
@@ -198,6 +199,7 @@ def test_a_full_retry_budget_stays_full(fleet: Any) -> None:
     assert not charge.retry_budget._flagged
 
 
+@pytest.mark.timing
 async def test_compiled_wrappers_follow(fleet: Any) -> None:
     """Functions that were decorated before have the new limits, sync and async."""
     charge: Policy = fleet.policies(attempt_timeout="5s", max_attempts="1")["charge"]

@@ -117,7 +117,8 @@ def test_an_edit_by_hand_is_refused(fleet: Any) -> None:
 
 
 @hypothesis_settings(
-    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.data())
 def test_any_cut_or_flip_is_refused_or_the_same(fleet: Any, data: Any) -> None:

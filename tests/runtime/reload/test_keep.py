@@ -52,7 +52,8 @@ def test_missing(tmp_path: Path) -> None:
 
 
 @hypothesis_settings(
-    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.integers(0, 400), st.binary(max_size=2), st.booleans())
 def test_any_damage_is_noticed(

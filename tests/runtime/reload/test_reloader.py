@@ -35,6 +35,7 @@ def away() -> bytes:
     raise ConnectionError("no route")
 
 
+@pytest.mark.timing
 def test_a_file_is_followed(fleet: Any, wait_until: Any) -> None:
     """A new file is in force within an interval; stop ends the thread at once."""
     fleet.policies()
@@ -198,6 +199,7 @@ def test_too_stale_is_an_error(fleet: Any) -> None:
         assert slots() == 7
 
 
+@pytest.mark.timing
 def test_a_fetcher_that_hangs(fleet: Any) -> None:
     """Stop takes a second at most, whatever the fetcher does."""
     fleet.policies()

@@ -227,7 +227,7 @@ def test_without_a_name_nothing_can_be_shared() -> None:
 @hypothesis_settings(
     max_examples=40,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     rate=st.floats(0.5, 5000.0),

