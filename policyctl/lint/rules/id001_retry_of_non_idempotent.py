@@ -80,15 +80,30 @@ class RetryOfNonIdempotent(Rule):
         stated = policy.idempotent is False
         nature = "not idempotent" if stated else "not stated to be idempotent"
         mild = not stated and bool(_REPEATABLE.match(policy.name))
-        for at, cause in _causes(policy):
+        also = (("idempotent", "stated here"),) if stated else ()
+        severity = Severity.WARNING if mild else None
+        entries = _entries(policy)
+        if entries:
             yield self.finding(
                 site.place,
-                at,
-                f"{policy.id} is {nature}, and {cause}",
-                severity=Severity.WARNING if mild else None,
-                help=_help(policy),
-                fix=_fix(site, at),
-                also=(("idempotent", "stated here"),) if stated else (),
+                _place(policy, entries),
+                f"{policy.id} is {nature}, and is tried {_tries(policy)} after "
+                f"{show.words(entries)}, when the first may have succeeded",
+                severity=severity,
+                help=_help(policy, entries),
+                fix=_fix(site, entries),
+                also=also,
+            )
+        if policy.hedge is not None:
+            copies = policy.hedge.max_hedges + 1
+            yield self.finding(
+                site.place,
+                "hedge",
+                f"{policy.id} is {nature}, and is sent up to {copies} times at once by "
+                "its hedge",
+                severity=severity,
+                help="remove the hedge, or state idempotent: true",
+                also=also,
             )
 
 
@@ -102,45 +117,59 @@ def _forwards_key(policy: Operation) -> bool:
     return policy.idempotency is not None and policy.idempotency.forward is not None
 
 
-def _causes(policy: Operation) -> list[tuple[str, str]]:
-    """Where and how attempts may repeat work."""
-    found: list[tuple[str, str]] = []
+def _entries(policy: Operation) -> list[str]:
+    """What is retried although the callee may have done the work."""
     retry = policy.retry
-    if retry is not None and retry.max_attempts != 1:
-        entries = outcomes.repeats_possible_successes(retry, policy.transport)
-        if entries:
-            at = "retry_on"
-            if not set(entries) & set(retry.retry_on):
-                at = (
-                    entries[0]
-                    if entries[0].startswith("retry_if")
-                    else "retry_on_status"
-                )
-            tries = "without limit"
-            if retry.max_attempts is not None:
-                tries = f"up to {retry.max_attempts} times"
-            text = f"is tried {tries} after {show.words(entries)}"
-            found.append((f"retry.{at}", f"{text}, when the first may have succeeded"))
-    if policy.hedge is not None:
-        copies = policy.hedge.max_hedges + 1
-        found.append(("hedge", f"is sent up to {copies} times at once by its hedge"))
-    return found
+    if retry is None or retry.max_attempts == 1:
+        return []
+    return outcomes.repeats_possible_successes(retry, policy.transport)
 
 
-def _fix(site: Site, at: str) -> Fix | None:
-    """Retry only what the callee never saw."""
-    if at != "retry.retry_on":
-        return None
-    return mend.set_value(site.place, at, "[not_sent]", safe=False)
+def _place(policy: Operation, entries: list[str]) -> str:
+    """The list or the predicate that is the first to blame."""
+    retry = policy.retry
+    if retry is not None and set(entries) & set(retry.retry_on):
+        return "retry.retry_on"
+    predicate = entries[0].startswith("retry_if")
+    return f"retry.{entries[0] if predicate else 'retry_on_status'}"
 
 
-def _help(policy: Operation) -> str:
+def _tries(policy: Operation) -> str:
+    limit = None if policy.retry is None else policy.retry.max_attempts
+    return "without limit" if limit is None else f"up to {limit} times"
+
+
+def _values(policy: Operation, entries: list[str]) -> list[tuple[str, str]]:
+    """The lists and predicates without ``entries``, by key."""
+    retry = policy.retry
+    if retry is None:
+        return []
+    values: list[tuple[str, str]] = []
+    if set(entries) & set(retry.retry_on):
+        values.append(("retry_on", "[not_sent]"))
+    if set(entries) & set(retry.retry_on_status):
+        kept = [s if s.isdecimal() else f'"{s}"' for s in retry.retry_on_status]
+        kept = [text for text in kept if text.strip('"') not in entries]
+        values.append(("retry_on_status", f"[{', '.join(kept)}]" if kept else "off"))
+    values += [(entry, "off") for entry in entries if entry.startswith("retry_if")]
+    return values
+
+
+def _fix(site: Site, entries: list[str]) -> Fix | None:
+    """Retry only what the callee never saw, refused or undid."""
+    values = [(f"retry.{key}", text) for key, text in _values(site.policy, entries)]
+    message = f"retry only what was not done in {site.place.title}"
+    return mend.set_values(site.place, values, safe=False, message=message)
+
+
+def _help(policy: Operation, entries: list[str]) -> str:
+    words = [f"{key}: {text}" for key, text in _values(policy, entries)]
     if policy.idempotency is not None:
         return (
-            "add idempotency.forward: {header: Idempotency-Key}, or retry_on: [not_sent] "
-            "alone: a key that the callee does not see stops duplicate calls, not attempts"
+            f"add idempotency.forward: {{header: Idempotency-Key}}, or {show.words(words)}: "
+            "a key that the callee does not see stops duplicate calls, not attempts"
         )
     return (
-        "set retry_on: [not_sent], or add an idempotency key with forward, or state "
+        f"set {show.words(words)}, or add an idempotency key with forward, or state "
         "idempotent: true"
     )

@@ -6,6 +6,8 @@ import pytest
 
 from policyctl.diagnostics import Severity
 from policyctl.lint.testing import lint_yaml, operation_yaml
+from policyctl.source.decode import decode
+from policyctl.source.edits import apply_edits
 
 HTTP = "transport: http\n"
 
@@ -105,6 +107,39 @@ def test_transactions_that_the_server_rolled_back(
             )
         ]
     )
+
+
+@pytest.mark.parametrize(
+    ("retry", "help"),
+    [
+        ("{retry_on: [not_sent, timeout]}", "set retry_on: [not_sent], or add"),
+        (
+            '{retry_on: [not_sent], retry_on_status: [429, 503, "500-502"]}',
+            "set retry_on_status: [429], or add",
+        ),
+        (
+            "{retry_on: [timeout], retry_on_status: [503]}",
+            "set retry_on: [not_sent] and retry_on_status: off, or add",
+        ),
+        (
+            "{retry_if: a.b:c, retry_if_result: a.b:d}",
+            "set retry_if: off and retry_if_result: off, or add",
+        ),
+    ],
+)
+def test_the_fix_takes_out_what_may_repeat_work(retry: str, help: str) -> None:
+    """All that is to blame goes at once, what was refused stays, and the help says so."""
+    text = operation_yaml(f"{HTTP}idempotent: false\nretry: {retry}")
+    (found,) = lint_yaml(text, "ID001")
+    assert found.help is not None
+    assert found.help.startswith(help)
+    assert found.fix is not None
+    assert not found.fix.safe
+    source, _problem = decode(text.encode(), "policy.yaml")
+    assert source is not None
+    mended = apply_edits(source, found.fix.edits)
+    assert lint_yaml(mended, "ID001") == []
+    assert ("429" in mended) is ("429" in text)
 
 
 def test_a_key_that_stays_here_does_not_help() -> None:
