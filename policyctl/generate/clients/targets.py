@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -21,6 +22,8 @@ from policyctl.model.code.callables import (
 )
 from policyctl.model.code.files import find_file
 from policyctl.model.code.library import Library
+from policyctl.model.code.objects import set_when_made
+from policyctl.model.code.scope import last_name
 from policyctl.model.sources import Found, find_source
 from policyctl.resolve.policy import Operation, Service
 
@@ -184,14 +187,31 @@ def _no_method(
     if is_property:
         message = f"{client.reference}.{name} is a property, which makes no call"
         return _mismatch(operation, message, "guard the method that makes the call")
-    if client.target.lineage.member(library, name) is not None:
-        message = f"{client.reference}.{name} is a value with no signature to read"
+    value = _value(library, client, name)
+    if value is not None:
+        message = f"{client.reference}.{name} {value}"
         return _mismatch(operation, message, "write target: off, and use its .call")
     message = f"{client.reference} has no method {name!r}"
     if not client.target.lineage.complete:
         message = f"{client.reference} has no method {name!r} in its source or stub"
     hint = "write target: off for an operation that is no method of it"
     return _mismatch(operation, message, near or hint)
+
+
+def _value(library: Library, client: Client, name: str) -> str | None:
+    """What a member is that is neither method nor property; None where there is none."""
+    lineage = client.target.lineage
+    member = lineage.member(library, name)
+    made = set_when_made(library, lineage, name) if member is None else None
+    if member is None and made is None:
+        return None
+    nodes = member.binding.nodes if member is not None else [made[0]] if made else []
+    maker = getattr(nodes[-1], "value", None) if nodes else None
+    if isinstance(maker, ast.Call) and last_name(maker.func):
+        return f"is made by {last_name(maker.func)}, which leaves no signature to read"
+    if isinstance(maker, ast.Lambda):
+        return "is a lambda, which has no types to read"
+    return "is a value with no signature to read"
 
 
 def _unsuitable(

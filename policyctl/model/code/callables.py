@@ -9,6 +9,7 @@ from typing import Literal
 from policyctl.model.code.classes import Lineage, Member, lineage_of
 from policyctl.model.code.library import Library, Symbol
 from policyctl.model.code.names import Context, as_class, parsed, resolve
+from policyctl.model.code.objects import called_object, set_when_made, without_first
 from policyctl.model.code.results import Returned, result_of
 from policyctl.model.code.scope import Binding as Bound
 from policyctl.model.code.scope import FunctionNode, accessor, is_overload, last_name
@@ -112,8 +113,15 @@ def read_method(
 ) -> Function | Property | None:
     """A method or property by its name; None for anything else, or nothing."""
     member = target.lineage.member(library, name)
-    definition = None if member is None else _definition(library, member)
-    if member is None or definition is None:
+    if member is None:
+        made = set_when_made(library, target.lineage, name)
+        if made is None:
+            return None
+        return _called(library, name, made[1], made[0], "instance")
+    definition = _definition(library, member)
+    if definition is None:
+        for value in member.binding.nodes[-1:]:
+            return _called(library, name, member.context, value, "instance")
         return None
     nodes = [n for n in definition.nodes if isinstance(n, FunctionNode)]
     decorators = {last_name(d) for d in nodes[0].decorator_list}
@@ -136,9 +144,13 @@ def read_function(library: Library, module: str, path: str) -> Function | None:
     while found is not None and found.kind == "value" and "." not in found.name:
         same = _same_as(found)
         if same is None or same in seen:
-            return None
+            break
         seen.add(same)
         found = library.member(found.module, same)
+    if found is not None and found.kind == "value" and found.home is not None:
+        return _called(
+            library, found.name, Context(found.home), found.nodes[-1], "function"
+        )
     if found is None or found.kind != "function" or found.home is None:
         return None
     nodes = [n for n in found.nodes if isinstance(n, FunctionNode)]
@@ -183,6 +195,23 @@ def _definition(library: Library, member: Member) -> Bound | None:
         seen.add(same)
         binding = names.get(same)
     return binding
+
+
+def _called(
+    library: Library,
+    name: str,
+    context: Context,
+    value: ast.AST,
+    binding: Binding,
+) -> Function | None:
+    """What calling a value does, where its annotation or its class says so."""
+    found = called_object(library, context, value)
+    if found is None:
+        return None
+    nodes, place = found
+    if binding == "function":
+        nodes = [without_first(node) for node in nodes]
+    return _function(name, place, binding, nodes)
 
 
 def _same_as(binding: Bound | Symbol) -> str | None:

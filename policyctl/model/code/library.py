@@ -191,6 +191,10 @@ class Library:
             return _defined(home, name, binding)
         if is_standard(binding.module):
             return Symbol(binding.module, binding.name, "opaque")
+        own = f"{binding.module}.{binding.name}"
+        if binding.module == home.name and self.module(own) is not None:
+            # A package that imports its own part: "from . import types".
+            return Symbol(own, "", "module")
         found = self.member(binding.module, binding.name, depth - 1)
         if found is None:
             return Symbol(binding.module, binding.name, "opaque")

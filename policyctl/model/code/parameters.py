@@ -12,6 +12,7 @@ from policyctl.model.code.callables import (
     read_method,
 )
 from policyctl.model.code.library import Library
+from policyctl.model.code.objects import set_when_made
 from policyctl.model.code.scope import FunctionNode, last_name
 
 _KNOWN = frozenset(
@@ -72,6 +73,8 @@ def lacks_method(
     if target is None or not target.lineage.complete:
         return None
     if target.lineage.member(library, name) is not None:
+        return None
+    if set_when_made(library, target.lineage, name) is not None:
         return None
     return [n for n in target.lineage.names(library) if not n.startswith("_")]
 

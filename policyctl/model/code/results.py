@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from policyctl.model.code.classes import Lineage, Member, lineage_of, own_parameters
+from policyctl.model.code.classes import Lineage, lineage_of, own_parameters
 from policyctl.model.code.library import Library, Symbol
 from policyctl.model.code.names import (
     Context,
@@ -43,19 +43,19 @@ _ALIASES = 10
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The class that a function returns an object of, with its type arguments."""
+    """The class of an object that a function returns, with its type arguments."""
 
     library: Library
     lineage: Lineage
 
     def method(self, name: str) -> tuple[FunctionNode, Context] | None:
         """A method, with the place of the names in its signature."""
-        member: Member | None = self.lineage.member(self.library, name)
-        node = None if member is None else member.binding.nodes[-1:]
-        if member is None or not node or not isinstance(node[0], FunctionNode):
+        member = self.lineage.member(self.library, name)
+        node = None if member is None else member.binding.nodes[-1]
+        if member is None or not isinstance(node, FunctionNode):
             return None
         context = member.context
-        return node[0], Context(context.home, context.owner, context.types, node[0])
+        return node, Context(context.home, context.owner, context.types, node)
 
     def kinds(self) -> Iterator[Returned]:
         """All that can be done with an object, what says most about it first."""
@@ -89,7 +89,14 @@ class Result:
 
 def result_of(library: Library, context: Context, node: FunctionNode) -> Result | None:
     """The class that a function returns an object of; None where it cannot be read."""
-    head: ast.expr | None = node.returns
+    return object_of(library, context, node.returns)
+
+
+def object_of(
+    library: Library, context: Context, annotation: ast.expr | None
+) -> Result | None:
+    """The class that an annotation stands for; None where it cannot be read."""
+    head = annotation
     for _ in range(_ALIASES):
         head = None if head is None else parsed(head)
         arguments: list[ast.expr] = []
