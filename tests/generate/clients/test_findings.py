@@ -115,7 +115,7 @@ HEAD = "version: 1\nservice: pay\n"
         (
             "target: other_sdk:Client\noperations: {made: {}}\n",
             "GN010",
-            "other_sdk:Client.made is a value with no signature to read",
+            "other_sdk:Client.made is made by partial, which leaves no signature to read",
             "write target: off, and use its .call",
             (4, 14),
         ),
