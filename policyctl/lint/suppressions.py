@@ -18,7 +18,8 @@ from policyctl.lint.coverage import is_below
 from policyctl.resolve.policy import Ignore, Project, Service
 from policyctl.source.nodes import Comment, Document, MappingNode
 
-_MARK = re.compile(r"#+\s*policyctl\b\s*:?\s*")
+_MARK = re.compile(r"#+\s*policyctl\b\s*(?::\s*|(?=ignore\b|disable\b))", re.IGNORECASE)
+_WORDS = ("policyctl", "Policyctl", "POLICYCTL")
 _FORM = re.compile(r"ignore\s*\[([^\]]*)\]\s*(.*)", re.DOTALL)
 _UNTIL = re.compile(r"(?:^|\s)until\s*=\s*(\S+)")
 
@@ -132,7 +133,8 @@ def _dangles(at: str | None, service: Service) -> bool:
 
 def comments(document: Document, service: str) -> Iterator[Suppression]:
     """The suppressions among a document's comments."""
-    if "policyctl" not in document.source.text:
+    text = document.source.text
+    if not any(word in text for word in _WORDS):
         return
     for comment in document.comments:
         mark = _MARK.match(comment.text)

@@ -152,3 +152,26 @@ def test_a_hash_inside_a_string_is_no_comment() -> None:
     """A description may speak of suppressions."""
     text = operation_yaml(f'{HEAD}description: "see {MARK}"')
     assert collect(load_yaml(text)) == ()
+
+
+@pytest.mark.parametrize(
+    ("comment", "codes"),
+    [
+        ("# policyctl: ignore[RT001] why", []),
+        ("# policyctl ignore[RT001] why", []),
+        ("#policyctl:ignore [RT001] why", []),
+        ("# Policyctl: ignore[RT001] why", []),
+        ("# POLICYCTL: IGNORE[RT001] why", ["RT001", "SU005"]),
+        ("# policyctl: disable[RT001]", ["RT001", "SU005"]),
+        ("# policyctl disable RT001", ["RT001", "SU005"]),
+        ("# policyctl reads this file, see its docs", ["RT001"]),
+        ("# see policyctl: ignore[RT001]", ["RT001"]),
+        ("# policyctls: ignore[RT001]", ["RT001"]),
+    ],
+)
+def test_what_is_meant_as_a_suppression_is_one_or_is_reported(
+    comment: str, codes: list[str]
+) -> None:
+    """Near misses are findings, and prose that names the tool is left alone."""
+    text = operation_yaml(f"{HEAD}retry: {{max_attempts: 4}}  {comment}")
+    assert [d.code for d in lint_yaml(text, "RT001", "SU")] == codes
