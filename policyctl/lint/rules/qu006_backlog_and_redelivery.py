@@ -114,17 +114,17 @@ class BacklogAndRedelivery(Rule):
         longest, lease = worst_case(operation), site.queue.lease
         if math.isinf(longest) or not over(longest, lease):
             return None
-        external = site.queue.store == "external"
+        external, twice = site.queue.store == "external", show.ceil_duration(
+            2 * longest
+        )
         return self.finding(
             site.place,
             "lease",
             f"lease {show.duration(lease)} < {show.duration(longest)}, the worst case of "
             f"{operation.id}: a second worker gets the item while the first still works",
             severity=None if external else Severity.WARNING,
-            help=f"set lease: {show.ceil_duration(2 * longest)} (twice the worst case)",
-            fix=mend.set_value(
-                site.place, "lease", show.ceil_duration(2 * longest), safe=False
-            ),
+            help=f"set lease: {twice} (twice the worst case)",
+            fix=mend.set_value(site.place, "lease", twice, safe=False),
         )
 
     def _throughput(

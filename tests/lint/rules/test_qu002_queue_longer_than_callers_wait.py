@@ -75,6 +75,29 @@ def test_max_wait_bounds_the_wait(wait: str, count: int) -> None:
         assert "served after 1.001s (max_wait 901ms + 100ms)" in found[0].message
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("queue", "wait", "count"), [(0, "1m", 0), (1, "0s", 0), (1, "1us", 1)]
+)
+def test_nothing_waits_without_a_queue_or_a_wait(
+    queue: int, wait: str, count: int
+) -> None:
+    """Of requests that take 2 s none is in time, but only those that wait are our matter."""
+    text = policy(queue, wait, facts="workers: 10, service_time: {mean: 2s}")
+    found = lint_yaml(text, "QU002")
+    assert [d.help for d in found] == ["set max_queue: 0, or max_wait: 0s"] * count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("wait", "key"), [("9999ms", "max_wait"), ("10s", "max_queue")]
+)
+def test_what_bounds_the_wait_is_the_place(wait: str, key: str) -> None:
+    """1000 x 0.1 s / 10 = 10 s: a max_wait of as much changes nothing."""
+    (found,) = lint_yaml(policy(wait=wait), "QU002")
+    assert found.policy_path == f"search_api.inbound.bulkhead.{key}"
+
+
 def test_the_slower_of_slots_and_workers_serves() -> None:
     """Ten slots on five workers serve like five."""
     text = policy(45, facts="workers: 5, service_time: {mean: 100ms}")

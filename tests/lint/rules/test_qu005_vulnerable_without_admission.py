@@ -38,6 +38,31 @@ def test_message_and_advice() -> None:
     assert found.severity is Severity.WARNING
 
 
+@pytest.mark.parametrize(
+    ("facts", "help"),
+    [
+        (
+            "instances: 4, service_time: {mean: 1ms}",
+            "add inbound.bulkhead: {max_concurrent: 1} (C x S x 1.2 per process)",
+        ),
+        (
+            "service_time: {mean: 100ms}",
+            "add inbound.bulkhead: {max_concurrent: 48} (C x S x 1.2 per process)",
+        ),
+        (
+            "instances: 4, service_time: {mean: 101ms}",
+            "add inbound.bulkhead: {max_concurrent: 13} (C x S x 1.2 per process)",
+        ),
+        ("instances: 4", "add an inbound bulkhead"),
+    ],
+)
+def test_slots_are_rounded_up_from_one(facts: str, help: str) -> None:
+    """400 x 0.001 x 1.2 / 4 = 0.12; 48 in one process; 48.48 / 4 = 12.12."""
+    text = policy().replace("instances: 4, service_time: {mean: 100ms}", facts)
+    (found,) = lint_yaml(text, "QU005")
+    assert found.help == help
+
+
 def test_critical_services_are_an_error() -> None:
     """What matters most must not fall over."""
     (found,) = lint_yaml(policy(service="critical: true"), "QU005")

@@ -43,6 +43,10 @@ def test_messages() -> None:
         "refused"
     )
     assert found.help == "set rate: 125/s or more"
+    (two,) = lint_yaml(policy("{rate: 100/s}", "{rate: 500/s, callers: 2}"), "RL001")
+    assert two.message.startswith("2 processes x 100/s = 200/s < 500/s")
+    (one,) = lint_yaml(policy("{rate: 100/s}", "{rate: 500/s, callers: 1}"), "RL001")
+    assert one.message.startswith("100/s < 500/s")
     (shared,) = lint_yaml(policy("{rate: 400/s, store: redis}"), "RL001")
     assert shared.message.startswith("400/s < 500/s of first tries")
 

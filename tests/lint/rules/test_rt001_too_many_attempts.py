@@ -78,6 +78,7 @@ def test_control_loops_need_a_calm_backoff(backoff: str, problem: str | None) ->
         ("{initial: 1s, max: 5s}", "set backoff.max: 10s or more"),
         ("{initial: 1s, max: off}", "set backoff.max: 10s or more"),
         ("{initial: 1s, multiplier: 1, max: 1m}", "set backoff.multiplier: 2"),
+        ("{initial: 1s, multiplier: 1, max: 10s}", "set backoff.multiplier: 2"),
         (
             "{initial: 1s, multiplier: 1, max: 5s}",
             "set backoff.multiplier: 2 and max: 10s or more",

@@ -6,6 +6,8 @@ import pytest
 
 from policyctl.diagnostics import Severity
 from policyctl.lint.testing import lint_yaml, operation_yaml
+from policyctl.source.decode import decode
+from policyctl.source.edits import apply_edits
 
 HEAD = "transport: http\nidempotent: true\n"
 
@@ -114,6 +116,40 @@ def test_excluded_outcomes_do_not_count() -> None:
     )
     assert found.message.startswith("retry_on_status takes 401 and 403:")
     assert found.help == ("add never_retry_on_status: [401, 403], or list single codes")
+
+
+@pytest.mark.parametrize(
+    ("retry", "new", "safe"),
+    [
+        (
+            "{retry_on: [Exception, timeout]}",
+            "retry_on: [not_sent, connection_lost, timeout]",
+            False,
+        ),
+        ("{retry_on: [TypeError, timeout]}", "retry_on: [timeout]", False),
+        (
+            "{retry_on_status: [400, 401, 403, 404, 413, 422, 503]}",
+            "retry_on_status: [503]",
+            True,
+        ),
+        ("{retry_on_status: [404, 409, 503]}", "retry_on_status: [503]", False),
+        ('{retry_on_status: ["400-404"]}', None, False),
+    ],
+)
+def test_fixes(retry: str, new: str | None, safe: bool) -> None:
+    """What is listed by itself goes; only what never succeeds goes without a question."""
+    text = retrying(retry)
+    (found,) = lint_yaml(text, "RT002")
+    if new is None:
+        assert found.fix is None
+        return
+    assert found.fix is not None
+    assert found.fix.safe is safe
+    source, _problem = decode(text.encode(), "policy.yaml")
+    assert source is not None
+    mended = apply_edits(source, found.fix.edits)
+    assert new in mended
+    assert lint_yaml(mended, "RT002") == []
 
 
 def test_exceptions_and_statuses_are_two_findings() -> None:
