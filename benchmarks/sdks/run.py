@@ -32,13 +32,15 @@ def run(*command: str | Path, folder: Path, paths: str = "") -> str:
 
 
 def install() -> None:
-    """Make the environment, once for each list of requirements."""
-    wanted = (HERE / "requirements.txt").read_text(encoding="utf-8")
+    """Make the environment, once for each Python and list of requirements."""
+    listed = (HERE / "requirements.txt").read_text(encoding="utf-8")
+    wanted = f"# Python {sys.version.split()[0]}\n{listed}"
     stamp = BUILD / "venv" / "requirements.txt"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return
     BUILD.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, "-m", "venv", BUILD / "venv"], check=True)
+    make = (sys.executable, "-m", "venv", "--clear", BUILD / "venv")
+    subprocess.run(make, check=True)
     requirements = ("-r", HERE / "requirements.txt", "-e", ROOT)
     pip = (PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check")
     subprocess.run([*pip, *requirements], check=True)

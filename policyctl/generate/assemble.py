@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from policyctl.generate import render
 from policyctl.generate.bundle import bundled_runtime
 from policyctl.generate.clients.plan import Clients
-from policyctl.generate.contexts import PackageContext
+from policyctl.generate.contexts import ModuleContext, PackageContext
 from policyctl.generate.digest import content_digest, plain_service, policy_digest
 from policyctl.generate.edges import policy_names
 from policyctl.generate.format import formatted
@@ -23,13 +23,15 @@ from policyctl.generate.plan import module_context
 from policyctl.generate.plan_package import package_context
 from policyctl.generate.queues import queue_names
 from policyctl.generate.sources import source_label
-from policyctl.generate.team import not_python
+from policyctl.generate.team import check_names, not_python
 from policyctl.generate.tree import Content, Tree
 from policyctl.resolve.policy import Service
 
 EVERY_SOURCE = f"every policy in {LOCK_NAME}"
 Step = Callable[[int, int], None]
 """Is told after each service how many are done, and of how many."""
+Printed = tuple[str, Mapping[str, str]]
+"""The text of a file, and the names it has to have with the parts that print them."""
 
 
 class Assembly:
@@ -59,10 +61,10 @@ class Assembly:
         entry = locked_service(service, clients, options, self._plain)
         self.keep(service.name, entry)
 
-        def text() -> str:
+        def text() -> Printed:
             header = Header(entry.source, entry.digest)
             context = module_context(service, header, options, clients)
-            return render.render_module(context, options.templates)
+            return render.render_module(context, options.templates), printed_by(context)
 
         key = key_of("module", entry.policy, entry.source, self._plain)
         self._add(f"{service.name}.py", key, text, "module.py.jinja")
@@ -94,8 +96,8 @@ class Assembly:
             def text(
                 context: PackageContext = context,
                 printed: Callable[..., str] = printed,
-            ) -> str:
-                return printed(context, folder)
+            ) -> Printed:
+                return printed(context, folder), {}
 
             key = key_of(name, render.values_of(context), self._plain)
             self._add(name, key, text, template)
@@ -107,14 +109,16 @@ class Assembly:
         if self._options.runtime == "bundled":
             yield from bundled_runtime().items()
 
-    def _add(self, name: str, key: str, text: Callable[[], str], template: str) -> None:
+    def _add(
+        self, name: str, key: str, text: Callable[[], Printed], template: str
+    ) -> None:
         """Add a file: by its digest where it is on disk as it was printed before."""
         memo = self._memo
         digest = None if memo is None else memo.find(key)
         if digest is not None and self._on_disk(name) == digest:
             self._tree.add_known(name, digest)
         else:
-            digest = self._tree.add(name, _encode(text(), self._options, template))
+            digest = self._tree.add(name, _encode(*text(), self._options, template))
         if memo is not None:
             memo.note(key, digest)
         self._digests[name] = digest
@@ -182,9 +186,26 @@ def package_contexts(
     )
 
 
-def _encode(text: str, options: GenerateOptions, template: str) -> bytes:
+def printed_by(context: ModuleContext) -> dict[str, str]:
+    """The names that a service's module has, each with the part that prints it."""
+    parts: list[tuple[str, Iterable[str]]] = [
+        ("policy", (policy.name for policy in context.policies)),
+        ("inbound", ("inbound",) if context.inbound else ()),
+        ("queue", (queue.name for queue in context.queues)),
+        ("client", (client.name for client in context.clients)),
+        ("callees", ("to",) if context.callees else ()),
+    ]
+    return {name: f"parts/{part}.jinja" for part, names in parts for name in names}
+
+
+def _encode(
+    text: str, names: Mapping[str, str], options: GenerateOptions, template: str
+) -> bytes:
     try:
-        return formatted(text, options.target_python).encode("utf-8")
+        text = formatted(text, options.target_python)
+        if options.templates is not None:
+            check_names(options.templates, template, text, names)
+        return text.encode("utf-8")
     except ValueError as error:
         if options.templates is None:
             raise

@@ -8,7 +8,7 @@ extending as ``shipped/NAME``. Templates run in a sandbox, with jinja's own filt
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from policyctl import assets
 from policyctl.checks.references import nearest
 from policyctl.diagnostics import Diagnostic, Severity, Span
+from policyctl.generate.bound import bound_names
 from policyctl.generate.digest import digest
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def check_folder(folder: Path) -> Iterator[Diagnostic]:
     """Findings for a folder that is none, and for templates that replace nothing."""
     if not folder.is_dir():
         yield _finding(
-            folder, 1, f"there is no folder {_shown(folder)}", "correct templates"
+            folder, None, f"there is no folder {_shown(folder)}", "correct templates"
         )
         return
     names = shipped_names()
@@ -67,7 +68,7 @@ def check_folder(folder: Path) -> Iterator[Diagnostic]:
         near = nearest(name, names)
         yield _finding(
             path,
-            1,
+            None,
             f"{name} replaces no template",
             (
                 f"did you mean {near}?"
@@ -109,7 +110,7 @@ def render_team(folder: Path, template: str, values: dict[str, object]) -> str:
         raise TemplateError(
             _finding(
                 folder / template,
-                1,
+                None,
                 f"{template} does not begin with the header",
                 'begin it with {% include "parts/header.jinja" %}',
             )
@@ -123,7 +124,38 @@ def not_python(folder: Path, template: str, error: ValueError) -> TemplateError:
     place = path if path.is_file() else folder
     first, *lines = str(error).splitlines()
     line = next((f": {text.strip()}" for text in lines if text.strip()), "")
-    return TemplateError(_finding(place, 1, f"{first}{line}", "correct the template"))
+    message = f"{first}{line}"
+    return TemplateError(_finding(place, None, message, "correct the template"))
+
+
+def check_names(
+    folder: Path, template: str, text: str, printed_by: Mapping[str, str]
+) -> None:
+    """See that a rendered module has every name that the package looks up in it.
+
+    ``printed_by`` are those names, each with the part that prints it.
+
+    Raises:
+        TemplateError: a name is missing, or ``__all__`` has one that nothing binds.
+    """
+    bound, exported = bound_names(text)
+    if bound is None:
+        return
+    missing = [name for name in printed_by if name not in bound]
+    if missing:
+        name = missing[0]
+        own = [t for t in (printed_by[name], template) if (folder / t).is_file()]
+        at = folder / own[0] if own else folder
+        message = f"{own[0] if own else template} leaves out {', '.join(missing)}"
+        hint = f'print it: {{% include "shipped/{printed_by[name]}" %}}'
+        raise TemplateError(_finding(at, None, message, hint))
+    for name in sorted(exported - bound):
+        at = folder / template
+        message = f"__all__ has {name!r}, and {template} binds no such name"
+        hint = "print what it stands for, or leave it out of __all__"
+        raise TemplateError(
+            _finding(at if at.is_file() else folder, None, message, hint)
+        )
 
 
 def _failed(folder: Path, template: str, error: Exception) -> Diagnostic:
@@ -140,7 +172,7 @@ def _failed(folder: Path, template: str, error: Exception) -> Diagnostic:
         message = f"there is no template {message}"
     return _finding(
         path,
-        line or 1,
+        line,
         f"the template fails: {message[:1].lower()}{message[1:]}",
         "see what it gets with policyctl generate --print-context SERVICE",
     )
@@ -174,8 +206,20 @@ def _shown(path: Path) -> str:
         return path.as_posix()
 
 
-def _finding(path: Path, line: int, message: str, hint: str) -> Diagnostic:
-    place = Span(_shown(path), line, 1, line, 1)
+def _finding(path: Path, line: int | None, message: str, hint: str) -> Diagnostic:
+    """A finding at a line, or for a file or folder as a whole."""
+    place = Span(_shown(path)) if line is None else _line(path, line)
     return Diagnostic(
         "GN011", "template-fails", Severity.ERROR, message, place, help=hint
     )
+
+
+def _line(path: Path, line: int) -> Span:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    except (OSError, ValueError):
+        return Span(_shown(path), line, 1, line, 1, 1, 1)
+    text = lines[line - 1].rstrip("\r\n") if line <= len(lines) else ""
+    start = sum(map(len, lines[: line - 1]))
+    end = start + max(len(text), 1)
+    return Span(_shown(path), line, 1, line, len(text) + 1, start, end)

@@ -144,6 +144,77 @@ def test_one_clear_line_for_an_error(
     assert (Path.cwd() / found.span.path).resolve() == (folder / name).resolve()
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "message", "hint"),
+    [
+        (
+            "parts/policy.jinja",
+            "{% if policy.name != 'get_quote' %}{{ policy.name }} = 1{% endif %}\n",
+            "parts/policy.jinja leaves out get_quote",
+            'print it: {% include "shipped/parts/policy.jinja" %}',
+        ),
+        (
+            "module.py.jinja",
+            HEADER + "__all__ = ['get_quote']\n",
+            "module.py.jinja leaves out {names}",
+            'print it: {% include "shipped/parts/policy.jinja" %}',
+        ),
+        (
+            "module.py.jinja",
+            HEADER
+            + "{% for policy in policies %}{{ policy.name }}: int = 1\n{% endfor %}"
+            "{% if inbound %}inbound = 1\n{% endif %}{% if callees %}to = 1\n{% endif %}"
+            "__all__ = ['get_quote', 'extra']\nfor key in (): pass\nextra: int\n",
+            "__all__ has 'extra', and module.py.jinja binds no such name",
+            "print what it stands for, or leave it out of __all__",
+        ),
+    ],
+)
+def test_names_that_nothing_binds(
+    build_with: BuildWith, folder: Path, name: str, text: str, message: str, hint: str
+) -> None:
+    """A module that would fail when imported is refused, with template and name."""
+    built = build_with({name: text})
+    assert built.tree == {}
+    [found] = built.diagnostics
+    names = "get_quote" if "{names}" in message else ""
+    assert (found.code, found.help) == ("GN011", hint)
+    assert found.message.startswith(message.replace("{names}", names))
+    assert (Path.cwd() / found.span.path).resolve() == (folder / name).resolve()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from elsewhere import *\n__all__ = ['a']\n",
+        "def __getattr__(name: str) -> int: ...\n",
+        """{% include "shipped/module.py.jinja" %}
+try:
+    import x
+except E:
+    x = 1
+with a as y: pass
+for z in b: pass
+__all__ = ["x", "y", "z"]
+""",
+    ],
+)
+def test_names_that_are_bound_in_other_ways(build_with: BuildWith, text: str) -> None:
+    """What is bound under a condition, or cannot be told, is the team's business."""
+    start = "" if "shipped" in text else HEADER
+    assert build_with({"module.py.jinja": start + text}).diagnostics == ()
+
+
+def test_an_error_in_the_first_line_has_its_number(build_with: BuildWith) -> None:
+    """It has offsets, as a place in a text; a finding for a whole file has none."""
+    [found] = build_with({"module.py.jinja": "{{ nope }}\n"}).diagnostics
+    place = found.span
+    assert (place.line, place.column, place.end_column) == (1, 1, 11)
+    assert (place.start, place.end) == (0, 10)
+    [found] = build_with({"module.py.jinja": "x = 1\n"}).diagnostics
+    assert (found.span.line, found.span.end) == (1, 0)
+
+
 def test_a_text_that_is_not_python(build_with: BuildWith) -> None:
     """What black cannot read is the template's error."""
     built = build_with({"module.py.jinja": f"{HEADER}def f(:\n"})
