@@ -45,11 +45,13 @@ def _names(node: ast.stmt) -> Iterable[str]:
         return [node.name]
     if isinstance(node, ast.AnnAssign) and node.value is None:
         return []
-    targets = getattr(node, "targets", [getattr(node, "target", None)])
+    if isinstance(node, ast.Delete):
+        return []
+    parts = ast.iter_child_nodes(node)
     return [
         inner.id
-        for target in targets
-        if isinstance(target, ast.expr) and not isinstance(node, ast.Delete)
-        for inner in ast.walk(target)
-        if isinstance(inner, ast.Name)
+        for part in parts
+        if isinstance(part, (ast.expr, ast.withitem))
+        for inner in ast.walk(part)
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
     ]
