@@ -8,7 +8,7 @@ from policyctl.diagnostics import Fix, Severity
 from policyctl.lint import mend, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
-from policyctl.resolve.policy import Operation
+from policyctl.resolve.policy import Backoff, Operation
 
 
 class ImmediateRetries(Rule):
@@ -68,9 +68,8 @@ class ImmediateRetries(Rule):
         if retry is None or retry.max_attempts == 1:
             return
         backoff, attempts = retry.backoff, retry.max_attempts
-        if min(backoff.initial, backoff.max or backoff.initial) > 0:
+        if backoff.initial > 0:
             return
-        key = "initial" if backoff.initial == 0 else "max"
         retries = "all retries"
         if attempts is not None:
             retries = (
@@ -79,23 +78,23 @@ class ImmediateRetries(Rule):
         verb = "follows" if attempts == 2 else "follow"
         yield self.finding(
             site.place,
-            f"retry.backoff.{key}",
-            f"backoff.{key} is 0s: {retries} of {site.policy.id} {verb} at once",
+            "retry.backoff.initial",
+            f"backoff.initial is 0s: {retries} of {site.policy.id} {verb} at once",
             severity=Severity.WARNING if attempts == 2 else None,
             help=f"set backoff: {suggested_backoff(site.policy)}",
-            fix=_fix(site, key),
+            fix=_fix(site, backoff),
         )
 
 
-def _fix(site: Site, key: str) -> Fix | None:
-    """Set the one number that is 0, unless the other contradicts it."""
-    first, retry = _first_wait(site.policy), site.policy.retry
-    if key == "initial" and retry is not None and retry.backoff.max is not None:
-        first = min(first, retry.backoff.max)
+def _fix(site: Site, backoff: Backoff) -> Fix | None:
+    """The first wait, or the maximum where that is shorter."""
+    first = _first_wait(site.policy)
+    if backoff.max is not None:
+        first = min(first, backoff.max)
     if first == 0:
         return None
-    wait = show.duration(first if key == "initial" else 10 * first)
-    return mend.set_value(site.place, f"retry.backoff.{key}", wait, safe=False)
+    text = show.duration(first)
+    return mend.set_value(site.place, "retry.backoff.initial", text, safe=False)
 
 
 def _first_wait(policy: Operation) -> float:

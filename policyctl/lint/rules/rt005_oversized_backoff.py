@@ -95,6 +95,8 @@ class OversizedBackoff(Rule):
 
     def check_queue(self, site: QueueSite, context: Context) -> Outcomes:
         queue = site.queue
+        if queue.max_deliveries == 1:
+            return
         backoff = as_backoff(queue)
         retries = None if queue.max_deliveries is None else queue.max_deliveries - 1
         limit = None if queue.max_age is None else Limit("max_age", queue.max_age)

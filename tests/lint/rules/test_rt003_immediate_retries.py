@@ -81,6 +81,24 @@ def test_unlimited_immediate_retries_are_an_error() -> None:
     assert "all retries of payment_api.charge follow at once" in found.message
 
 
+@pytest.mark.parametrize(
+    ("backoff", "facts", "wait"),
+    [
+        ("{initial: 0s}", "", "25ms"),
+        ("{initial: 0s, max: off}", "", "25ms"),
+        ("{initial: 0s, max: 10ms}", "", "10ms"),
+        ("{initial: 0s}", "facts: {latency: {p50: 80ms}}", "80ms"),
+        ("{initial: 0s}", "facts: {latency: {p99: 80ms}}", "25ms"),
+    ],
+)
+def test_fix_sets_the_first_wait(backoff: str, facts: str, wait: str) -> None:
+    """The larger of 25 ms and the median, but no more than the maximum."""
+    text = operation_yaml(f"{HEAD}retry: {{backoff: {backoff}}}\n{facts}")
+    (found,) = lint_yaml(text, "RT003")
+    assert found.fix is not None
+    assert [edit.text for edit in found.fix.edits] == [wait]
+
+
 def test_a_maximum_of_nothing_is_no_wait() -> None:
     """Where both are 0 s, the first one is the place and the fix."""
     text = operation_yaml(f"{HEAD}retry: {{backoff: {{initial: 0s, max: 0s}}}}")

@@ -52,6 +52,17 @@ def test_message_and_place() -> None:
     assert (found.span.line, found.span.column) == (9, 47)
 
 
+@pytest.mark.parametrize("longest", ["1s", "100ms", "off"])
+def test_whatever_the_maximum(longest: str) -> None:
+    """The first wait is the same for all clients, with a cap or without."""
+    text = operation_yaml(
+        f"{HEAD}facts: {{callers: 2}}\n"
+        f"retry: {{backoff: {{jitter: none, max: {longest}}}}}"
+    )
+    (found,) = lint_yaml(text, "RT004")
+    assert found.message.endswith("first after exactly 100ms")
+
+
 def test_zero_ratio_is_no_jitter_and_zero_wait_is_not_this_rule() -> None:
     """A ratio of 0 changes nothing; waits of 0 s are RT003's."""
     assert len(lint_yaml(policy(24, jitter="0.0"), "RT004")) == 1

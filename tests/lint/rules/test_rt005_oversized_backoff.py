@@ -38,6 +38,8 @@ def test_the_example_of_the_catalogue() -> None:
         ("{initial: 20s, multiplier: 2, max: off}", 3, "40s", 0),
         ("{initial: 20001ms, multiplier: 2, max: off}", 3, "40s", 2),
         ("{initial: 1s, multiplier: 1, max: off}", 1000, None, 0),
+        ("{initial: 31s, multiplier: 1, max: off}", 3, None, 0),
+        ("{initial: 31s, multiplier: 2, max: off}", 1, "10s", 0),
         ("{initial: 10s, multiplier: 2, max: off, jitter: 0.5}", 3, None, 0),
         ("{initial: 10001ms, multiplier: 2, max: off, jitter: 0.5}", 3, None, 1),
         ("{initial: 10s, multiplier: 1, max: off, jitter: decorrelated}", 2, None, 0),
@@ -100,6 +102,24 @@ def test_first_wait_against_half_of_the_budget(initial: str, count: int) -> None
         )
 
 
+def test_growth_past_all_numbers() -> None:
+    """0.1 s x 2^4998 is over what a float holds."""
+    (found,) = lint_yaml(policy("{max: off}", 5000, None), "RT005")
+    assert found.message == "nothing caps the back-off: it grows without end"
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("deliveries", "count"), [(1, 0), (2, 1)])
+def test_a_single_delivery_waits_for_nothing(deliveries: int, count: int) -> None:
+    """Redelivery begins with the second delivery."""
+    text = (
+        "version: 1\nservice: worker\nowner: w\nqueues:\n  jobs:\n    store: sqlite\n"
+        "    path: jobs.db\n    max_size: 10\n    max_age: 1h\n"
+        f"    max_deliveries: {deliveries}\n    redelivery: {{initial: 5s, max: 2h}}\n"
+    )
+    assert len(lint_yaml(text, "RT005")) == count
+
+
 def test_unlimited_retries_need_a_cap() -> None:
     """A control loop that doubles without a cap grows without end."""
     text = operation_yaml(
@@ -128,8 +148,8 @@ def test_longest_can_be_set(initial: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("backoff", "helps"),
     [
-        ("{initial: 2s, max: 20s}", ["set max: 2.5s"]),
-        ("{initial: 3s, max: 20s}", ["set initial: 1s and max: 2.5s"]),
+        ("{initial: 2500ms, max: 20s}", ["set max: 2.5s"]),
+        ("{initial: 2501ms, max: 20s}", ["set initial: 1s and max: 2.5s"]),
         (
             "{initial: 6s, max: 20s}",
             ["set initial: 1s or less", "set initial: 1s and max: 2.5s"],
