@@ -55,9 +55,10 @@ async def steps_during(call: Any) -> int:
 
 @pytest.mark.parametrize("pattern", ["circuit_breaker", "rate_limit"])
 async def test_a_store_that_hangs_does_not_stop_the_loop(
-    own_valkey: Any, pattern: str
+    own_valkey: Any, impatience: float, pattern: str
 ) -> None:
     """While an answer of the store is awaited, other tasks go on."""
+    assert impatience < 2.0
     blocks: dict[str, Any] = {
         "circuit_breaker": settings.CircuitBreaker(store="redis"),
         "rate_limit": settings.RateLimit(rate=1000.0, store="redis"),
