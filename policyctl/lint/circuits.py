@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from policyctl.lint.context import Context, Site
@@ -35,17 +35,30 @@ def seen_by(site: Site, breaker: CircuitBreaker, context: Context) -> Seen:
     ``scope: service`` adds up what the circuit's operations get, and ``store: redis``
     what all processes send.
     """
-    return _together(_loads(site, breaker, context), breaker.store == "redis")
+    shared = breaker.store == "redis"
+    if breaker.scope != "service":
+        return _together([context.load(site)], shared)
+    if site.edge is not None:
+        return _of_service(site.edge, shared, context)
+    return _remembered(
+        f"circuit {site.service.name} {shared}",
+        lambda: [
+            context.traffic.of_operation(operation)
+            for operation in site.service.operations.values()
+            if _shares(operation)
+        ],
+        shared,
+        context,
+    )
 
 
 def seen_from(edge: Edge, policy: Operation, context: Context) -> Seen:
     """What one circuit in the caller's processes counts of the caller's own calls."""
     breaker = policy.circuit_breaker
-    edges = [edge]
-    if breaker is not None and breaker.scope == "service":
-        edges = _siblings(edge, context)
     shared = breaker is not None and breaker.store == "redis"
-    return _together([context.traffic.of_edge(other) for other in edges], shared)
+    if _shares(policy):
+        return _of_service(edge, shared, context)
+    return _together([context.traffic.of_edge(edge)], shared)
 
 
 def grows(recovery: Recovery) -> bool:
@@ -54,16 +67,25 @@ def grows(recovery: Recovery) -> bool:
     return recovery.multiplier > 1 and room
 
 
-def _loads(site: Site, breaker: CircuitBreaker, context: Context) -> list[Load]:
-    if breaker.scope != "service":
-        return [context.load(site)]
-    if site.edge is not None:
-        return [context.traffic.of_edge(e) for e in _siblings(site.edge, context)]
-    return [
-        context.traffic.of_operation(operation)
-        for operation in site.service.operations.values()
-        if _shares(operation)
-    ]
+def _of_service(edge: Edge, shared: bool, context: Context) -> Seen:
+    """What a circuit for all calls of one service to another counts."""
+    callee = edge.callee.partition(".")[0]
+    return _remembered(
+        f"circuit {edge.service.name} {callee} {shared}",
+        lambda: [context.traffic.of_edge(e) for e in _siblings(edge, context)],
+        shared,
+        context,
+    )
+
+
+def _remembered(
+    key: str, loads: Callable[[], list[Load]], shared: bool, context: Context
+) -> Seen:
+    """The sum of ``loads``, worked out once for all operations of a service."""
+    found: Seen | None = context.memory.get(key)
+    if found is None:
+        found = context.memory[key] = _together(loads(), shared)
+    return found
 
 
 def _shares(policy: Operation) -> bool:

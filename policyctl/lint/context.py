@@ -46,7 +46,8 @@ class QueueSite:
 class Context:
     """One run's project with what is derived from it, each computed once.
 
-    ``memory`` keeps the demand on each service, by its name.
+    ``memory`` keeps the demand on each service, by its name, and what circuits of whole
+    services see.
     """
 
     def __init__(self, project: Project) -> None:
