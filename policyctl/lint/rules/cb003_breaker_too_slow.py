@@ -117,38 +117,44 @@ class BreakerTooSlow(Rule):
         needed = failures_to_trip(breaker, seen.rate, timeout.total)
         if needed is None or rate <= 0:
             return
-        failing = seen.rate * _attempts(policy)
-        detected = detection_time(timeout.total, needed, failing)
-        if math.isinf(failing):
-            detected = timeout.total
-        sum_ = (
-            f"{policy.id} hangs for {show.duration(timeout.total)} and "
-            f"{show.count(needed, 'failure')} at {_up_to(failing, seen.rate)} until its "
-            f"circuit opens: {show.duration(detected)}"
-        )
-        if (
-            not guarded
-            and workers is not None
-            and reaches(in_flight(rate, worst_case(policy)), workers)
-            and over(detected, workers / rate)
-        ):
-            message = (
-                f"{sum_}, but the {workers} workers of {edge.service.name} are gone after "
-                f"{show.duration(workers / rate)}"
-            )
-        elif objective is not None and over(detected, objective):
-            message = (
-                f"{sum_}, over the objective {show.duration(objective)} of "
-                f"{edge.service.name}"
-            )
+        slow = _Slow(policy, timeout.total, needed, seen.rate)
+        lasting = math.inf
+        if workers is not None and not guarded:
+            binding = reaches(in_flight(rate, worst_case(policy)), workers)
+            lasting = workers / rate if binding else math.inf
+        if over(slow.detected, lasting):
+            end = f", but the {workers} workers of {edge.service.name} are gone after "
+            end += show.duration(lasting)
+        elif objective is not None and over(slow.detected, objective):
+            end = f", over the objective {show.duration(objective)} of {edge.service.name}"
         else:
+            if workers is None and not guarded:
+                yield from missing([f"{edge.service.name}.facts.workers"])
             return
         yield self.finding(
             context.place_of(edge),
             "attempt_timeout.total",
-            message,
+            slow.text + end,
             help="shorten attempt_timeout, add a bulkhead smaller than the workers, or "
             "open on fewer calls",
+        )
+
+
+class _Slow:
+    """How long a circuit takes to open when the callee hangs: seconds, and in words."""
+
+    __slots__ = ("detected", "text")
+
+    def __init__(
+        self, policy: Operation, attempt: float, needed: int, rate: float
+    ) -> None:
+        failing = rate * _attempts(policy)
+        endless = math.isinf(failing)
+        self.detected = attempt if endless else detection_time(attempt, needed, failing)
+        self.text = (
+            f"{policy.id} hangs for {show.duration(attempt)} and "
+            f"{show.count(needed, 'failure')} at {_up_to(failing, rate)} until its "
+            f"circuit opens: {show.duration(self.detected)}"
         )
 
 

@@ -183,3 +183,11 @@ def test_without_an_objective_a_bulkhead_is_protection_enough() -> None:
     """Nothing was promised, and the workers are safe, so nothing is asked for."""
     result = run_yaml(policy(more="bulkhead: {max_concurrent: 10}"), "CB003")
     assert (result.diagnostics, result.coverage.skipped) == ((), ())
+
+
+@pytest.mark.missing_facts
+def test_an_objective_that_is_kept_still_lacks_workers() -> None:
+    """10.1 s are within 11 s, and how long the workers last is unknown."""
+    result = run_yaml(policy(facts="objective: 11s"), "CB003")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == ["shop.facts.workers"]
