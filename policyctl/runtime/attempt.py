@@ -85,18 +85,50 @@ class Attempt:
         self.episode = REFUSED
         self.permit = 0
         self.started = 0.0
-        self.deadline = inf
-        self.limit = inf
-        self.cut = False
-        self.holds_slot = self.holds_token = False
-        self.is_awaitable = False
+        self.deadline = self.limit = inf
+        self.cut = self.holds_slot = self.holds_token = False
+        self.is_awaitable = self.may_retry = False
         self.kind = NEUTRAL
         self.rejection: PolicyError | None = None
         self.error: Exception | None = None
         self.result: Any = None
-        self.may_retry = False
+
+    def renew(self) -> None:
+        """Be the next attempt of the same call."""
+        self.episode = REFUSED
+        self.permit = 0
+        self.deadline = self.limit = inf
+        self.cut = self.holds_token = self.is_awaitable = self.may_retry = False
+        self.error = self.result = None
 
     # -- the way in --------------------------------------------------------------
+
+    def enter_at_once(self, now: float) -> bool | None:
+        """The whole way in; None if on it something has to be asked or waited for.
+
+        Then the runner goes on from here: an attempt whose ``episode`` is not
+        ``REFUSED`` has passed the breaker already.
+        """
+        policy, breaker = self.policy, self.breaker
+        if policy.bucket is not None or (breaker is not None and breaker.shared):
+            return None
+        deadline = DEADLINE.get()
+        if deadline != NO_DEADLINE and not 0.0 < deadline - now >= policy.minimum:
+            return None
+        try:
+            if breaker is not None:
+                self.episode = breaker.admit_closed()
+                if self.episode == REFUSED and not self.pass_breaker(now):
+                    return False
+            if not self.take_slot():
+                return None
+        except BaseException:
+            self.turn_back()
+            raise
+        if deadline == NO_DEADLINE and policy.attempt_limit is None:
+            self.started = now
+            return True
+        return self.set_limit(now)
 
     def admit(self, now: float) -> bool:
         """Pass budget and breaker; False with ``rejection`` set if refused."""
@@ -175,12 +207,11 @@ class Attempt:
 
     def take_slot(self) -> bool:
         """Take a free slot; False if there is none to be had at once."""
-        if self.waiters is None:
-            gate = self.policy.gate
-            with gate.lock:
-                gate.add(1)
-        elif not self.waiters.try_enter():
-            return False
+        if self.waiters is not None:
+            if not self.waiters.try_enter():
+                return False
+        else:
+            self.policy.gate.one_in()
         self.holds_slot = True
         return True
 
@@ -336,7 +367,9 @@ class Attempt:
             return False
         self.error = error
         flags = self.policy.classifier.of_error(error)
-        kind, self.may_retry = flags & OUTCOME, bool(flags & RETRY)
+        kind = flags & OUTCOME
+        if flags & RETRY:
+            self.may_retry = True
         if timed_out and self.cut:
             kind = self._overrun_kind(now)
         self.settle(kind, now)
@@ -376,27 +409,32 @@ class Attempt:
 
     def settle(self, kind: int, now: float) -> None:
         """Tell the breaker, then give the slot back."""
-        policy, breaker = self.policy, self.breaker
+        breaker = self.breaker
         self.kind = kind
-        if kind == SUCCESS and policy.retry_budget is not None:
-            policy.retry_budget.success()
+        if kind == SUCCESS:
+            strategies = self.policy.strategies
+            if strategies is not None and strategies.budget is not None:
+                strategies.budget.success()
         if breaker is not None:
-            if kind == SUCCESS:
-                breaker.success(self.episode, self.permit, now, now - self.started)
-            elif kind == FAILURE:
+            if kind == FAILURE:
                 breaker.failure(self.episode, self.permit, now, now - self.started)
+            elif kind == SUCCESS:
+                breaker.success(self.episode, self.permit, now, now - self.started)
             else:
                 breaker.neutral(self.episode, self.permit)
         if self.holds_slot:
             self.holds_slot = False
-            self.release()
+            if self.waiters is not None:
+                self.waiters.release()
+            else:
+                self.policy.gate.one_out()
 
     def release(self) -> None:
         """Give the slot back."""
         if self.waiters is not None:
             self.waiters.release()
         else:
-            self.policy.release_slot()
+            self.policy.gate.one_out()
 
     def _circuit_open(self, now: float) -> CircuitOpenError:
         """The error for an attempt that the breaker refused."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from _thread import allocate_lock
 from math import inf
 
-from policyctl.runtime.gate import UNUSUAL, Gate
+from policyctl.runtime.gate import HAS_GIL, UNUSUAL, Gate
 from policyctl.runtime.recovery import break_length
 from policyctl.runtime.window import make_window
 
@@ -237,6 +237,16 @@ class Breaker:
             self._emit()
         return verdict
 
+    def admit_closed(self) -> int:
+        """Let an attempt in while closed; ``REFUSED`` where that is not for sure.
+
+        Without the lock, since nothing in here can be interrupted (see ``gate``).
+        """
+        if self._state != CLOSED or self._manual is not None or not HAS_GIL:
+            return REFUSED
+        self._inside += 1
+        return self.episode
+
     def _admit(self, now: float, permit: int) -> int:
         if self._manual is not None:
             if self._manual != FORCED_OPEN:
@@ -261,25 +271,29 @@ class Breaker:
         """Record an attempt that worked."""
         with self.lock:
             self._inside -= 1
-            self._advance(now)
+            if self._state != CLOSED:
+                self._advance(now)
             if episode == self.episode and self._manual is None:
                 if self._state == CLOSED:
                     self._closed_success(now, duration)
                 elif self._permits.pop(permit, None) is not None:
                     self._probe_success(now, duration)
-        self._emit()
+        if self._pending or self._turned_away:
+            self._emit()
 
     def failure(self, episode: int, permit: int, now: float, duration: float) -> None:
         """Record an attempt that failed."""
         with self.lock:
             self._inside -= 1
-            self._advance(now)
+            if self._state != CLOSED:
+                self._advance(now)
             if episode == self.episode and self._manual is None:
                 if self._state == CLOSED:
                     self._closed_failure(now, duration)
                 elif self._permits.pop(permit, None) is not None:
                     self._reopen(now)
-        self._emit()
+        if self._pending or self._turned_away:
+            self._emit()
 
     def neutral(self, episode: int, permit: int) -> None:
         """Give back what the attempt held, without a verdict (C2)."""
@@ -293,7 +307,8 @@ class Breaker:
         if self.window is not None:
             self.window.add(now, False, self._is_slow(duration))
             self._judge_window(now)
-        self._refresh()
+        if self._unusual and not self._is_unusual():
+            self._flag(False)
 
     def _closed_failure(self, now: float, duration: float) -> None:
         self.failures += 1
@@ -302,9 +317,10 @@ class Breaker:
             self.window.add(now, True, self._is_slow(duration))
         if threshold is not None and self.failures >= threshold:
             self._open(now, now)
-        else:
+        elif self.window is not None:
             self._judge_window(now)
-        self._refresh()
+        if not self._unusual:
+            self._flag(True)
 
     def _probe_success(self, now: float, duration: float) -> None:
         if self._is_slow(duration):
@@ -386,19 +402,17 @@ class Breaker:
         self.rejects = self._state == OPEN and self._refusing and self._manual is None
         if unusual == self._unusual and not renew:
             return
-        change = (unusual - self._unusual) * UNUSUAL
-        self._unusual = unusual
         refusing = self._refusing and self._shown() in (OPEN, FORCED_OPEN)
-        for gate in self._gates:
-            with gate.lock:
-                if change > 0:
-                    gate.add(change)
-                gate.episode = self.episode
-                if change < 0:
-                    gate.add(change)
+        self._flag(unusual)
         if refusing:
             for queue in self._queues:
                 self._turned_away += tuple(queue.turn_away(self))
+
+    def _flag(self, unusual: bool) -> None:
+        change = (unusual - self._unusual) * UNUSUAL
+        self._unusual = unusual
+        for gate in self._gates:
+            gate.flag(change, self.episode)
 
     def _is_unusual(self) -> bool:
         if self._manual is not None:

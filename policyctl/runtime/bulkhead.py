@@ -11,7 +11,7 @@ from __future__ import annotations
 from _thread import allocate_lock
 
 from policyctl.runtime.clock import CLOCK
-from policyctl.runtime.gate import UNUSUAL, Gate
+from policyctl.runtime.gate import HAS_GIL, UNUSUAL, Gate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,6 +127,14 @@ class Waiters:
 
     def try_enter(self) -> bool:
         """Take a slot if one is free and nobody waits for it."""
+        if not HAS_GIL or self.settings.mode != "enforce":
+            return self._try_under_lock()
+        c, queue, most = self.gate.cell, self.queue, self.max_concurrent
+        # One line, so that nobody enters or leaves at the side meanwhile.
+        c.cell_contents = (ok := (n := c.cell_contents) % UNUSUAL < most and not queue) + n
+        return ok
+
+    def _try_under_lock(self) -> bool:
         gate = self.gate
         with gate.lock:
             gate.add(UNUSUAL)  # nobody enters or leaves at the side meanwhile
@@ -184,20 +192,27 @@ class Waiters:
 
     def release(self) -> None:
         """Give a slot back and serve who waits."""
-        with self.gate.lock:
-            self.gate.leave()
-            woken = self.serve()
-        self.wake(woken)
+        gate = self.gate
+        if HAS_GIL and not gate.stale:
+            gate.cell.cell_contents -= 1
+        else:
+            gate.one_out()
+        # Who joins from now on sees the spare slot himself.
+        if self.queue:
+            with gate.lock:
+                woken = self.serve()
+            self.wake(woken)
 
     def serve(self) -> list[Waiter]:
         """Grant spare slots in order, under the lock; the caller wakes who is returned."""
         gate, queue = self.gate, self.queue
         served: list[Waiter] = []
         while queue and gate.in_use < self.max_concurrent:
-            waiter = queue.pop(0)
+            waiter = queue[0]
             waiter.state = GRANTED
             served.append(waiter)
-            gate.add(1)
+            gate.add(1)  # before the queue is empty and others may enter
+            del queue[0]
             if not queue:
                 gate.add(-UNUSUAL)
         return served

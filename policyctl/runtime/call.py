@@ -195,11 +195,11 @@ class Call:
             )
         state.attempt_number = self.attempts
         state.error, state.result = error, attempt.result
-        if strategies.stop(state):
+        stop, wait, _ = strategies.made()
+        if stop(state):
             return None, f"max_attempts is {self.attempts}"
-        delay = strategies.wait(state)
-        hint = strategies.hint(attempt)
-        if hint is not None:
+        delay = wait(state)
+        if strategies.hints and (hint := strategies.hint(attempt)) is not None:
             delay = hint
             most = strategies.longest_hint
             if hint > most:
@@ -263,7 +263,10 @@ class Call:
                 self._report()
         if policy.asleep:
             policy.wake()
-        self.clear()
+        # No frame shall keep errors and arguments alive.
+        self.error = self.rejection = self.result = self._state = None
+        self._traceback = None
+        self.args, self.kwargs = (), {}
 
     def _outcome(self) -> str:
         if self.answered:
@@ -292,12 +295,6 @@ class Call:
         report_failure(
             self.policy, error, self.started, self.attempts, waited, self.why
         )
-
-    def clear(self) -> None:
-        """Let go of errors and arguments, so that no frame keeps them alive."""
-        self.error = self.rejection = self.result = self._state = None
-        self._traceback = None
-        self.args, self.kwargs = (), {}
 
 
 def report_failure(

@@ -32,6 +32,10 @@ RETRY = 4
 """Flag: another attempt may follow."""
 
 
+_MOST_KNOWN = 512
+_NOTHING_KNOWN: dict[type[BaseException], int] = {}
+
+
 class Classifier:
     """Answers for one operation, from its ``retry`` and ``circuit_breaker`` settings.
 
@@ -52,6 +56,7 @@ class Classifier:
         "_conditions",
         "_ignore",
         "_ignore_status",
+        "_known",
         "_never",
         "_never_status",
         "_own",
@@ -77,6 +82,7 @@ class Classifier:
         circuit_breaker: CircuitBreaker | None = None,
     ) -> None:
         self._own = (service, operation)
+        self._known = _NOTHING_KNOWN
         self._conditions = condition_table(transport)
         self._set_breaker(circuit_breaker)
         self._set_retry(retry)
@@ -125,6 +131,10 @@ class Classifier:
 
     def of_error(self, error: BaseException) -> int:
         """Classify what an attempt raised: an outcome, with RETRY added if it may."""
+        kind = type(error)
+        known = self._known.get(kind)
+        if known is not None:
+            return known
         if not isinstance(error, Exception):
             return NEUTRAL
         if isinstance(error, PolicyError):
@@ -134,6 +144,23 @@ class Classifier:
             return self._of_group(error, leaves)
         if isinstance(error, (StopIteration, StopAsyncIteration)):
             return SUCCESS
+        flags = self._of_plain_error(error)
+        if self._knows_by_class(kind):
+            if len(self._known) >= _MOST_KNOWN or self._known is _NOTHING_KNOWN:
+                self._known = {}
+            self._known[kind] = flags
+        return flags
+
+    def _knows_by_class(self, kind: type[BaseException]) -> bool:
+        """Whether all errors of a class are classified alike, today and later."""
+        matchers = self._ignore, self._record, self._never, self._retry
+        return not (
+            self._statuses
+            or self._retry_error is not None
+            or any(matcher.waits for matcher in matchers)
+        ) and self._conditions.knows_by_class(kind)
+
+    def _of_plain_error(self, error: Exception) -> int:
         conditions = self._conditions.of(error)
         status = status_of(error) if self._statuses else None
         if self._ignore.matches(error, conditions) or status in self._ignore_status:

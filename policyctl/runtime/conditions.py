@@ -56,6 +56,11 @@ class ConditionTable:
                 return conditions
         return NO_CONDITION
 
+    def knows_by_class(self, kind: type[BaseException]) -> bool:
+        """Whether ``of`` gives all errors of a class the same answer."""
+        rules = self._find(kind)
+        return not rules or not (rules[0][0] or rules[0][1])
+
     def _find(self, kind: type[BaseException]) -> list[Rule]:
         if len(self._by_type) >= _MOST_TYPES:
             self._by_type.clear()

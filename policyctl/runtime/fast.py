@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from policyctl.runtime.policy import Policy
     from policyctl.runtime.timer import Place
 
-PLAIN: frozenset[type] = frozenset(
-    {type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set}
-)
-"""Types of results that are neither awaitable nor carry a status."""
-
-
 def refuse(policy: Policy, now: float | None) -> CircuitOpenError | None:
     """The error to raise at once where nothing else could come of the call.
 

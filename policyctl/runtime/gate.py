@@ -11,8 +11,8 @@ interpreter reads and writes a variable of its own faster than an attribute.
 On builds with the GIL a statement such as ``n = count; count = n + 1`` on one line,
 without a call in it, cannot be interrupted: the interpreter switches threads, runs
 signal handlers and traces only at calls, at jumps back and at new lines. Compiled
-wrappers use that, and ``Gate.add`` does; ``tests/runtime/test_gate.py`` holds it against
-the bytecode. Where the GIL is absent they take the lock instead.
+wrappers use that, and ``Gate`` and ``Waiters`` do; ``tests/runtime/test_gate.py`` holds
+it against the bytecode. Where the GIL is absent they take the lock instead.
 """
 
 from __future__ import annotations
@@ -46,16 +46,17 @@ class Gate:
         episode: the breaker's current episode (C8), 0 without a breaker.
         lock: guards changes of state, never user code.
         breaker: the circuit breaker whose state this gate follows.
+        stale: attempts of the parent process that may still end in this one.
         waiters: who waits for a slot.
     """
 
-    __slots__ = ("_stale", "breaker", "cell", "episode", "limit", "lock", "waiters")
+    __slots__ = ("breaker", "cell", "episode", "limit", "lock", "stale", "waiters")
 
     def __init__(self) -> None:
         self.cell = CellType(0)
         self.limit = UNUSUAL
         self.episode = 0
-        self._stale = 0
+        self.stale = 0
         self.lock = allocate_lock()
         self.breaker: Breaker | None = None
         self.waiters: Waiters | None = None
@@ -77,12 +78,40 @@ class Gate:
 
     def leave(self) -> None:
         """Count one attempt out; the caller holds the lock."""
-        if self.count % UNUSUAL:
-            self.add(-1)
-        elif self._stale:
-            self._stale -= 1
-            if not self._stale:
+        if self.cell.cell_contents % UNUSUAL:
+            self.cell.cell_contents -= 1
+        elif self.stale:
+            self.stale -= 1
+            if not self.stale:
                 self.add(-UNUSUAL)
+
+    def flag(self, change: int, episode: int) -> None:
+        """Take over the breaker's ``episode`` while flagged; the caller has no lock."""
+        if not HAS_GIL:
+            self.lock.acquire()
+        if change > 0:
+            self.cell.cell_contents += change
+        self.episode = episode
+        if change < 0:
+            self.cell.cell_contents += change
+        if not HAS_GIL:
+            self.lock.release()
+
+    def one_in(self) -> None:
+        """Count one attempt in that nothing holds back; the caller has no lock."""
+        if HAS_GIL:
+            self.cell.cell_contents += 1
+        else:
+            with self.lock:
+                self.add(1)
+
+    def one_out(self) -> None:
+        """Count one attempt out; the caller has no lock."""
+        if HAS_GIL and not self.stale:
+            self.cell.cell_contents -= 1
+        else:
+            with self.lock:
+                self.leave()
 
     def after_fork(self) -> None:
         """In a child process: a fresh lock, and none of the parent's attempts inside.
@@ -96,6 +125,6 @@ class Gate:
         if self.waiters is not None and self.waiters.queue:
             waiting = True
             self.waiters.queue = []
-        flagged = inside > 0 and not self._stale
-        self._stale += inside
+        flagged = inside > 0 and not self.stale
+        self.stale += inside
         self.add((flagged - waiting) * UNUSUAL - inside)

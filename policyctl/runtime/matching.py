@@ -67,6 +67,11 @@ class ErrorMatcher:
                 )
             self._classes += (found,)
 
+    @property
+    def waits(self) -> bool:
+        """Whether an entry names a class of a module that is not imported yet."""
+        return bool(self._pending)
+
     def __bool__(self) -> bool:
         return bool(self._classes or self._pending or self.conditions)
 

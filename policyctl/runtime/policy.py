@@ -402,8 +402,7 @@ class Policy:
         if self.waiters is not None:
             self.waiters.release()
             return
-        with self.gate.lock:
-            self.gate.leave()
+        self.gate.one_out()
 
     def measure(self) -> None:
         """Count calls from now on.

@@ -6,6 +6,7 @@ from asyncio import get_running_loop
 from math import inf
 
 from policyctl.runtime.attempt import Attempt
+from policyctl.runtime.breaker import REFUSED
 from policyctl.runtime.budget import restore
 from policyctl.runtime.bulkhead import TaskWaiter, wait_in_task
 from policyctl.runtime.call import Call
@@ -91,16 +92,15 @@ async def _once(call: Call) -> None:
 
 
 async def _loop(call: Call, attempt: Attempt | None) -> None:
-    token = call.open_scope()
+    token = None if call.policy.budget_total is None else call.open_scope()
     try:
         if attempt is None:
             call.count_first_try()
             attempt = await _first_attempt(call)
         while (delay := call.next_delay(attempt)) is not None:
-            attempt = None
             if delay > 0 or call.yields:
                 await CLOCK.async_sleep(delay)
-            attempt = await attempt_call(call)
+            attempt = await attempt_call(call, attempt)
     finally:
         attempt = None
         if token is not None:
@@ -133,13 +133,20 @@ async def _fall_back(call: Call) -> Any:
         error = None
 
 
-async def attempt_call(call: Call) -> Attempt:
-    """One attempt from admission to verdict."""
-    attempt = call.new_attempt()
-    if not await _enter(attempt):
+async def attempt_call(call: Call, last: Attempt | None = None) -> Attempt:
+    """One attempt from admission to verdict; the ``last`` one is over."""
+    if last is None or call.policy.scopes is not None:
+        attempt = call.new_attempt()
+    else:
+        attempt = last
+        attempt.renew()
+    entered = attempt.enter_at_once(CLOCK.now())
+    if not (await _enter(attempt) if entered is None else entered):
         return attempt
-    args, kwargs = call.arguments(attempt)
-    fn, sending, limit = call.fn, call.policy.sending, None
+    fn, args, kwargs = call.fn, call.args, call.kwargs
+    if call.policy.argument is not None:
+        args, kwargs = call.arguments(attempt)
+    sending, limit = call.policy.sending, None
     if sending is not None:
         from policyctl.runtime.outgoing import sending_coroutine
 
@@ -162,11 +169,12 @@ async def attempt_call(call: Call) -> Attempt:
 
 async def _enter(attempt: Attempt) -> bool:
     now = CLOCK.now()
-    if attempt.asks(now) and attempt.breaker is not None:
-        await attempt.breaker.ask_async(attempt.permit)
-        now = CLOCK.now()
-    if not attempt.admit(now) or not await _pass_rate_limit(attempt, now):
-        return False
+    if attempt.episode == REFUSED:
+        if attempt.asks(now) and attempt.breaker is not None:
+            await attempt.breaker.ask_async(attempt.permit)
+            now = CLOCK.now()
+        if not attempt.admit(now) or not await _pass_rate_limit(attempt, now):
+            return False
     try:
         while not attempt.take_slot():
             if not await _wait(attempt, now):

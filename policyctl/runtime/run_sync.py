@@ -6,11 +6,13 @@ import sys
 from math import inf
 
 from policyctl.runtime.attempt import Attempt
+from policyctl.runtime.breaker import REFUSED
 from policyctl.runtime.budget import DEADLINE
 from policyctl.runtime.bulkhead import ThreadWaiter, wait_in_thread
 from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import NoThreadError, PolicyConfigError, PolicyError
+from policyctl.runtime.signatures import PLAIN
 from policyctl.runtime.threads import Job
 
 TYPE_CHECKING = False
@@ -80,17 +82,16 @@ def _once(call: Call) -> None:
 
 
 def _loop(call: Call, attempt: Attempt | None) -> None:
-    token = call.open_scope()
+    token = None if call.policy.budget_total is None else call.open_scope()
     try:
         if attempt is None:
             call.count_first_try()
             attempt = attempt_call(call)
         while (delay := call.next_delay(attempt)) is not None:
-            attempt = None
             if delay > 0:
                 warn_if_blocking(call.policy, f"sleeps {delay:.3f} s before a retry")
                 CLOCK.sleep(delay)
-            attempt = attempt_call(call)
+            attempt = attempt_call(call, attempt)
     finally:
         attempt = None
         if token is not None:
@@ -119,20 +120,36 @@ def _fall_back(call: Call) -> Any:
         error = None
 
 
-def attempt_call(call: Call) -> Attempt:
-    """One attempt from admission to verdict."""
-    attempt = call.new_attempt()
-    if not _enter(attempt):
+def attempt_call(call: Call, last: Attempt | None = None) -> Attempt:
+    """One attempt from admission to verdict; the ``last`` one is over."""
+    if last is None or call.policy.scopes is not None:
+        attempt = call.new_attempt()
+    else:
+        attempt = last
+        attempt.renew()
+    entered = attempt.enter_at_once(CLOCK.now())
+    if not (_enter(attempt) if entered is None else entered):
         return attempt
-    args, kwargs = call.arguments(attempt)
-    fn, sending = call.fn, call.policy.sending
+    policy, fn, args, kwargs = call.policy, call.fn, call.args, call.kwargs
+    if policy.argument is not None:
+        args, kwargs = call.arguments(attempt)
+    sending = policy.sending
     if sending is not None:
         from policyctl.runtime.outgoing import sending_call
 
         fn = sending_call(sending, fn)
     if attempt.limit == inf:
-        _call_here(attempt, fn, args, kwargs)
-    elif call.policy.in_thread:
+        try:
+            result = fn(*args, **kwargs)
+        except BaseException as caught:
+            if not attempt.failed(caught, False):
+                raise
+        else:
+            if type(result) in PLAIN:
+                attempt.succeeded(result, False)
+            else:
+                attempt.returned(result, False)
+    elif policy.in_thread:
         _call_in_thread(attempt, fn, args, kwargs)
     else:
         _call_cooperatively(attempt, fn, args, kwargs)
@@ -141,11 +158,12 @@ def attempt_call(call: Call) -> Attempt:
 
 def _enter(attempt: Attempt) -> bool:
     now = CLOCK.now()
-    if attempt.asks(now) and attempt.breaker is not None:
-        attempt.breaker.ask(attempt.permit)
-        now = CLOCK.now()
-    if not attempt.admit(now) or not _pass_rate_limit(attempt, now):
-        return False
+    if attempt.episode == REFUSED:
+        if attempt.asks(now) and attempt.breaker is not None:
+            attempt.breaker.ask(attempt.permit)
+            now = CLOCK.now()
+        if not attempt.admit(now) or not _pass_rate_limit(attempt, now):
+            return False
     try:
         while not attempt.take_slot():
             if not _wait(attempt, now):
@@ -186,21 +204,6 @@ def _wait(attempt: Attempt, since: float) -> bool:
     waiter = ThreadWaiter(attempt.breaker, attempt.episode)
     state = wait_in_thread(waiters, waiter, until)
     return attempt.waited(state, since)
-
-
-def _call_here(
-    attempt: Attempt,
-    fn: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> None:
-    try:
-        result = fn(*args, **kwargs)
-    except BaseException as caught:
-        if not attempt.failed(caught, False):
-            raise
-    else:
-        attempt.returned(result, False)
 
 
 def _call_cooperatively(

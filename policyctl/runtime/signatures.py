@@ -146,9 +146,15 @@ def is_async(fn: Any) -> bool:
     return bool(flags_for_call(fn) & ASYNCHRONOUS)
 
 
+PLAIN: frozenset[type] = frozenset(
+    {type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set}
+)
+"""Types of results that are neither awaitable nor carry a status."""
+
+
 def is_awaitable(result: object) -> bool:
     """Whether ``result`` can be awaited."""
-    return hasattr(result.__class__, "__await__")
+    return type(result) not in PLAIN and hasattr(result.__class__, "__await__")
 
 
 def pass_limit(

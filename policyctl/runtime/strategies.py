@@ -34,12 +34,16 @@ def exponential(settings: Backoff, retry: int) -> float:
 
     ``min(max, initial x multiplier^(retry-1))``; no retry number overflows.
     """
-    most = inf if settings.max is None else settings.max
+    initial, most = settings.initial, settings.max
+    if not initial:
+        return 0.0
     try:
-        delay = settings.initial * settings.multiplier ** (retry - 1)
+        delay = initial * settings.multiplier ** (retry - 1)
     except OverflowError:
-        delay = inf if settings.initial else 0.0
-    return min(most, delay, 2_592_000.0)
+        delay = inf
+    if most is not None and delay > most:
+        delay = most
+    return delay if delay < 2_592_000.0 else 2_592_000.0
 
 
 class wait_backoff(wait_base):
@@ -56,7 +60,7 @@ class wait_backoff(wait_base):
         if jitter == "decorrelated":
             return self._decorrelated(retry_state.upcoming_sleep)
         delay = exponential(settings, retry_state.attempt_number)
-        if jitter == "none":
+        if jitter == "none" or not delay:
             return delay
         if jitter == "full":
             return self.random.uniform(0.0, delay)
@@ -97,6 +101,9 @@ class RetryState:
         upcoming_sleep: the previous delay, 0.0 before the first.
     """
 
+    next_action: object = None
+    outcome_timestamp: float | None = None
+
     __slots__ = (
         "args",
         "attempt_number",
@@ -104,8 +111,6 @@ class RetryState:
         "fn",
         "idle_for",
         "kwargs",
-        "next_action",
-        "outcome_timestamp",
         "result",
         "start_time",
         "upcoming_sleep",
@@ -123,10 +128,7 @@ class RetryState:
         self.kwargs = kwargs
         self.attempt_number = 1
         self.start_time = start_time
-        self.idle_for = 0.0
-        self.upcoming_sleep = 0.0
-        self.next_action: object = None
-        self.outcome_timestamp: float | None = None
+        self.idle_for = self.upcoming_sleep = 0.0
         self.error: BaseException | None = None
         self.result: Any = None
 
@@ -153,10 +155,11 @@ class Strategies:
 
     Attributes:
         budget: the tokens that retries take, None where there is no such limit.
+        hints: whether the server is asked.
         longest_hint: seconds that a server may ask to wait; more ends the call.
     """
 
-    __slots__ = ("_hints", "_made", "_parts", "budget", "longest_hint")
+    __slots__ = ("_made", "_parts", "budget", "hints", "longest_hint")
 
     def __init__(
         self,
@@ -166,7 +169,7 @@ class Strategies:
         gate: Gate,
     ) -> None:
         hints = settings.retry_after
-        self._hints = hints is not None
+        self.hints = hints is not None
         self._made: tuple[Any, Any, Any] | None = None
         self._parts = settings, random, classifier
         self.longest_hint = inf if hints is None or hints.max is None else hints.max
@@ -174,8 +177,10 @@ class Strategies:
             None if settings.budget is None else TokenBudget(settings.budget, gate)
         )
 
-    def _make(self) -> tuple[Any, Any, Any]:
-        """The three objects; made when they are first asked for, to be light till then."""
+    def made(self) -> tuple[Any, Any, Any]:
+        """Stop, wait and retry; made when they are first asked for."""
+        if self._made is not None:
+            return self._made
         settings, random, classifier = self._parts
         stop: Any = stop_never
         if settings.max_attempts is not None:
@@ -187,21 +192,21 @@ class Strategies:
     @property
     def stop(self) -> Any:
         """When to give up."""
-        return (self._made or self._make())[0]
+        return self.made()[0]
 
     @property
     def wait(self) -> Any:
         """How long to wait before the next attempt."""
-        return (self._made or self._make())[1]
+        return self.made()[1]
 
     @property
     def retry(self) -> Any:
         """Which outcomes call for another attempt."""
-        return (self._made or self._make())[2]
+        return self.made()[2]
 
     def hint(self, attempt: Attempt) -> float | None:
         """Seconds that the server asks to wait, where that is honoured (C17)."""
-        if not self._hints:
+        if not self.hints:
             return None
         return retry_hint(attempt.result if attempt.error is None else attempt.error)
 

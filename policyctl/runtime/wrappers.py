@@ -14,6 +14,7 @@ from policyctl.runtime.gate import HAS_GIL
 from policyctl.runtime.signatures import (
     GENERATORS,
     PACKED,
+    PLAIN,
     PREFIX,
     Shape,
     flags_of,
@@ -48,7 +49,7 @@ _GLOBALS: dict[str, Any] = {
         "judged": fast.judged,
         "judged_sync": fast.judged_sync,
         "leave": fast.leave,
-        "plain": fast.PLAIN,
+        "plain": PLAIN,
         "type": type,
         "BaseException": BaseException,
         "bisect": bisect_left,

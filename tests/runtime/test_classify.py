@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import sys
+import urllib.error
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -416,3 +418,73 @@ def test_what_a_fallback_answers_for(
     rules = FallbackRules(entries, classifier(), "http")
     assert [error for error in yes if not rules.matches(error)] == []
     assert [error for error in no if rules.matches(error)] == []
+
+
+def _sample_errors() -> list[Exception]:
+    """Errors of few classes that mean different things."""
+    return [
+        ConnectionRefusedError(),
+        ConnectionResetError(),
+        TimeoutError(),
+        OSError(errno.EHOSTUNREACH, "no route"),
+        OSError(errno.ENOENT, "no file"),
+        urllib.error.URLError(ConnectionRefusedError()),
+        urllib.error.URLError(TimeoutError()),
+        urllib.error.URLError("unknown url type"),
+        StatusError(503),
+        StatusError(404),
+        ValueError("bad"),
+        ValueError("very bad"),
+        httpx.ConnectTimeout(""),
+        ExceptionGroup("both", [ConnectionResetError(), ValueError()]),
+        ExceptionGroup("both", [ConnectionResetError(), TimeoutError()]),
+        AttemptTimeoutError("s", "o", 1.0),
+        AttemptTimeoutError("s", "other", 1.0),
+    ]
+
+
+def _is_very(error: object) -> bool:
+    return "very" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("retry", "breaker"),
+    [
+        ({"retry_on": ALL}, {}),
+        ({"retry_on": ALL}, {"record_on_status": (), "ignore_on_status": ()}),
+        (
+            {"retry_on": ("OSError",), "never_retry_on": ("timeout",)},
+            {"record_on_status": (), "ignore_on_status": (), "ignore_on": ("timeout",)},
+        ),
+        (
+            {"retry_if": _is_very},
+            {"record_on_status": (), "ignore_on_status": ()},
+        ),
+    ],
+)
+def test_what_a_class_was_does_not_decide_what_its_next_error_is(
+    retry: dict[str, Any], breaker: dict[str, Any]
+) -> None:
+    """C2: a classifier that has seen all errors answers as one that has seen none."""
+    seasoned = classifier(retry, **breaker)
+    errors = _sample_errors()
+    for error in errors:
+        seasoned.of_error(error)
+    for error in errors:
+        fresh = classifier(retry, **breaker)
+        assert seasoned.of_error(error) == fresh.of_error(error), repr(error)
+
+
+def test_a_class_whose_name_is_loaded_later_is_judged_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An error that nothing named is retried once the module is there that names it."""
+    quiet = {"record_on_status": (), "ignore_on_status": ()}
+    asked = classifier({"retry_on": ("loaded_later:ValueError",)}, **quiet)
+    assert not asked.of_error(ValueError()) & RETRY
+    assert not asked.of_error(ValueError()) & RETRY
+    monkeypatch.setitem(
+        sys.modules, "loaded_later", cast("Any", SimpleNamespace(ValueError=ValueError))
+    )
+    assert asked.of_error(ValueError()) & RETRY
+    assert asked.of_error(ValueError()) & RETRY

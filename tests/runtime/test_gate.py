@@ -6,11 +6,13 @@ import dis
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from policyctl.runtime import settings
+from policyctl.runtime.bulkhead import Waiters
 from policyctl.runtime.gate import HAS_GIL, UNUSUAL, Gate
 from policyctl.runtime.policy import Policy
 
@@ -67,6 +69,72 @@ def test_gate_lines_cannot_be_interrupted(
     assert len(lines) in (3, 4)
     for line in lines:
         assert [i.opname for i in line if _may_switch(i)] == []
+
+
+@pytest.mark.skipif(not HAS_GIL, reason="without the GIL they take the lock")
+@pytest.mark.parametrize(
+    ("function", "lines"),
+    [
+        (Gate.leave, 1),
+        (Gate.flag, 2),
+        (Gate.one_in, 1),
+        (Gate.one_out, 1),
+        (Waiters.try_enter, 1),
+        (Waiters.release, 1),
+    ],
+)
+def test_lines_outside_the_lock_cannot_be_interrupted(
+    function: Callable[..., Any], lines: int
+) -> None:
+    """The slow side counts in single statements too, where it has no lock."""
+    found = _lines_that_store(function, "cell_contents")
+    assert len(found) == lines
+    for line in found:
+        assert [i.opname for i in line if _may_switch(i)] == []
+
+
+def test_hammer_of_the_slow_side_passes_no_limit() -> None:
+    """32 threads that fail, retry and wait never have more than 5 inside, or lose one."""
+    policy = Policy(
+        retry=settings.Retry(
+            backoff=settings.Backoff(initial=0.0, max=0.0),
+            retry_on=("ConnectionError",),
+        ),
+        circuit_breaker=settings.CircuitBreaker(failure_threshold=10**6),
+        bulkhead=settings.Bulkhead(max_concurrent=5, max_queue=100, max_wait=60.0),
+    )
+    lock = threading.Lock()
+    inside: list[int] = []
+    most = [0]
+
+    @policy
+    def work(number: int) -> int:
+        inside.append(number)
+        with lock:
+            most[0] = max(most[0], len(inside))
+        inside.remove(number)
+        if number % 3 and not number % 2:
+            raise ConnectionError
+        return number
+
+    def calls(first: int) -> None:
+        for number in range(first, first + 60):
+            with suppress(ConnectionError):
+                work(number)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=calls, args=(n * 60,)) for n in range(32)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert 0 < most[0] <= 5
+    assert policy.gate.in_use == 0
+    assert policy.bulkhead.rejected == 0
 
 
 def test_hammer_loses_no_count() -> None:

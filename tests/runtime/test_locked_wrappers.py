@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from policyctl.runtime import settings, wrappers
+from policyctl.runtime import breaker, bulkhead, gate, settings, wrappers
 from policyctl.runtime.errors import BulkheadFullError, CircuitOpenError
 from policyctl.runtime.policy import Policy
 from policyctl.runtime.signatures import shape_of
@@ -32,7 +32,8 @@ RATIO = settings.CircuitBreaker(
 
 @pytest.fixture(autouse=True)
 def _locked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(wrappers, "HAS_GIL", False)
+    for module in (wrappers, gate, bulkhead, breaker):
+        monkeypatch.setattr(module, "HAS_GIL", False)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
