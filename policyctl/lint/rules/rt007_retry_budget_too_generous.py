@@ -175,6 +175,6 @@ def _help(budget: RetryBudget, utilisation: float) -> str:
     if utilisation >= 1:
         return "add capacity: first tries alone use all of it"
     most = 0.5 * (1 / utilisation - 1)
-    if most >= budget.ratio:
+    if reaches(most, budget.ratio):
         return "set refill: success"
     return f"set refill: success or ratio: {show.ratio(math.floor(most * 1000) / 1000)}"

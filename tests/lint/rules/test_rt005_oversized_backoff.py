@@ -43,6 +43,8 @@ def test_the_example_of_the_catalogue() -> None:
         ("{initial: 10s, multiplier: 2, max: off, jitter: 0.5}", 3, None, 0),
         ("{initial: 10001ms, multiplier: 2, max: off, jitter: 0.5}", 3, None, 1),
         ("{initial: 10s, multiplier: 1, max: off, jitter: decorrelated}", 2, None, 0),
+        ("{initial: 3333ms, max: off, jitter: decorrelated}", 3, None, 0),
+        ("{initial: 3334ms, max: off, jitter: decorrelated}", 3, None, 1),
         (
             "{initial: 10001ms, multiplier: 1, max: off, jitter: decorrelated}",
             2,
@@ -56,7 +58,8 @@ def test_uncapped_growth(
 ) -> None:
     """The last wait may be up to 30 s or the budget, whichever is larger.
 
-    2 x 15 s = 30 s; 2 x 20 s = 40 s; 1.5 x 2 x 10 s = 30 s; 3 x 10 s = 30 s.
+    2 x 15 s = 30 s; 2 x 20 s = 40 s; 1.5 x 2 x 10 s = 30 s; 3 x 10 s = 30 s;
+    9 x 3.333 s = 29.997 s.
     """
     text = policy(backoff, attempts, budget)
     assert len(lint_yaml(text, "RT005")) == count
@@ -160,7 +163,10 @@ def test_advice_is_a_backoff_that_can_be(backoff: str, helps: list[str]) -> None
     """A cap below the first wait would be refused, so both are named."""
     found = lint_yaml(policy(backoff), "RT005")
     assert sorted(d.help or "" for d in found) == sorted(helps)
-    assert all(d.fix is not None for d in found)
+    for finding in found:
+        assert finding.fix is not None
+        assert finding.help is not None
+        assert len(finding.fix.edits) == finding.help.count(":")
 
 
 @pytest.mark.boundary

@@ -77,8 +77,36 @@ def test_boundary(capacity: str, count: int) -> None:
 
 def test_a_budget_or_a_single_attempt_is_enough() -> None:
     """The rule asks for a budget, not for a good one."""
-    assert lint_yaml(policy(budget="{ratio: 50%}"), "RT006") == []
-    assert lint_yaml(policy(attempts=1), "RT006") == []
+    budgeted = policy(capacity="200/s", budget="{ratio: 50%}")
+    assert lint_yaml(budgeted, "RT006") == []
+    assert lint_yaml(policy(attempts=1, capacity="200/s"), "RT006") == []
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("capacity", "calm"),
+    [
+        ("220/s", ""),
+        ("221/s", ", so that at most 0.905 x 1.1 = 0.9955 of capacity are used"),
+    ],
+)
+def test_a_budget_that_is_not_enough_promises_nothing(capacity: str, calm: str) -> None:
+    """200/s x 1.1 are just 220/s: all of the capacity, with nothing left."""
+    (found,) = lint_yaml(policy(capacity=capacity), "RT006")
+    assert found.help == (
+        f"add budget: {{ratio: 10%, refill: success, floor: 1/s}} to retry{calm}"
+    )
+
+
+@pytest.mark.missing_facts
+def test_the_rate_of_a_second_operation_is_missing() -> None:
+    """What is known stays below the capacity; what is not may reach it."""
+    text = policy(capacity="401/s") + "  refund: {transport: http}\n"
+    result = run_yaml(text, "RT006")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [
+        "payment_api.operations.refund.facts.rate"
+    ]
 
 
 @pytest.mark.boundary

@@ -109,6 +109,51 @@ def test_boundaries_of_floors_that_delay_recovery(
     assert len(lint_yaml(text, "RT007")) == count
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("rate", "help", "fixed"),
+    [
+        ("250/s", "set refill: success", True),
+        ("251/s", "set refill: success or ratio: 9.7%", True),
+        ("299/s", "set refill: success or ratio: 0.1%", True),
+        ("300/s", "add capacity: first tries alone use all of it", False),
+    ],
+)
+def test_advice_for_budgets_that_first_tries_refill(
+    rate: str, help: str, fixed: bool
+) -> None:
+    """Half of the headroom: 0.5 x (300 / 250 - 1) = 10 %, the ratio itself; 9.76 %; …"""
+    text = policy("{ratio: 10%, refill: request, floor: 0/s}", rate)
+    (found,) = lint_yaml(text, "RT007")
+    assert found.help == help
+    assert (found.fix is not None) is fixed
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("attempts", "count"), [(1, 0), (2, 1)])
+def test_a_single_attempt_needs_no_budget(attempts: int, count: int) -> None:
+    """At capacity without retries, no retry budget is to blame."""
+    text = policy("{ratio: 10%, refill: request, floor: 0/s}", "300/s")
+    text = text.replace("retry: {", f"retry: {{max_attempts: {attempts}, ")
+    assert len(lint_yaml(text, "RT007")) == count
+
+
+def test_floors_of_another_operation() -> None:
+    """charge's own floor grants nothing; refund's 6 x 3/s make recovery slow for both."""
+    refund = (
+        "  refund:\n    transport: http\n    idempotent: true\n"
+        "    facts: {rate: 1/s, callers: 6}\n    attempt_timeout: 500ms\n"
+        "    retry: {max_attempts: 30, budget: {ratio: 10%, floor: 3/s}}\n"
+    )
+    text = policy("{ratio: 10%, refill: success, floor: 0/s}", "260/s") + refund
+    charge, other = lint_yaml(text, "RT007")
+    assert charge.message.startswith("261/s become 279/s of 300/s")
+    assert charge.help == ("lower the floors of the other retry budgets of this callee")
+    assert other.help == (
+        "lower floor: 6 processes x 3/s = 18/s of retries in any outage"
+    )
+
+
 def test_floors_are_what_to_lower() -> None:
     """6 x 3/s on 260/s are 278/s: (278 x 30 - 150) / 22 = 372.3 s."""
     text = policy("{ratio: 10%, refill: success, floor: 3/s}", "260/s")

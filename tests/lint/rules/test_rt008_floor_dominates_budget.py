@@ -84,6 +84,30 @@ def test_the_advice_is_never_zero(rate: str, callers: int, floor: str) -> None:
     assert found.help == f"set floor: {floor} or less"
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(("attempts", "count"), [(1, 0), (2, 1)])
+def test_a_single_attempt_has_no_retries(attempts: int, count: int) -> None:
+    """Floors of a budget that nothing draws on do no harm."""
+    text = policy("{ratio: 20%, floor: 10/s}")
+    text = text.replace("retry: {", f"retry: {{max_attempts: {attempts}, ")
+    assert len(lint_yaml(text, "RT008")) == count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("capacity", "burst"), [("9/s", 1), ("19.9/s", 1), ("20/s", 2)]
+)
+def test_the_advised_burst_is_the_share_of_one_process(
+    capacity: str, burst: int
+) -> None:
+    """Of the attempts served within 1 s, each of 10 processes has a tenth, but one."""
+    text = policy(
+        "{ratio: 10%, floor: 0/s, burst: 9}", "{rate: 100/s, callers: 10}", capacity
+    )
+    (found,) = lint_yaml(text, "RT008")
+    assert found.help == f"set burst: {burst}"
+
+
 def test_the_advised_burst_is_not_lost_to_rounding() -> None:
     """0.57 s of 100/s are 57 attempts for one process, not the 56.99… of floats."""
     text = policy(
