@@ -64,4 +64,8 @@ CODES: Final[dict[str, tuple[str, str]]] = {
         "a queue and idempotency records are in one file",
     ),
     "VA138": ("facts-disagree", "no measurement can have two of the stated facts"),
+    "VA139": (
+        "queue-of-two-settings",
+        "two queues are one in their store, but differ in what it decides",
+    ),
 }

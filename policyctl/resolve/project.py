@@ -13,7 +13,7 @@ from policyctl.resolve import build_service
 from policyctl.resolve.build import build_operation
 from policyctl.resolve.build_facts import service_facts
 from policyctl.resolve.collect import Collected, collect, read_folder
-from policyctl.resolve.consistency import names, overrides
+from policyctl.resolve.consistency import names, overrides, shared_queues
 from policyctl.resolve.environments import check_environment
 from policyctl.resolve.inputs import InputFile, Inputs, Loaded
 from policyctl.resolve.judge import Judged, judge
@@ -152,9 +152,14 @@ def _judge_other_environments(
 
 
 def _clash(judged: Mapping[str, Judged]) -> None:
-    """Add the findings about environment variables to the services they concern."""
+    """Add the findings about what services have in common to those they concern."""
     owners = [owner for service in judged.values() for owner in _owners(service)]
-    for found, services in overrides.check(owners):
+    queues = [named for service in judged.values() for named in _queues_of(service)]
+    records = [named for service in judged.values() for named in _records(service)]
+    for found, services in (
+        *overrides.check(owners),
+        *shared_queues.check(queues, records),
+    ):
         for name in services:
             judged[name].findings.append(found)
 
@@ -166,6 +171,16 @@ def _owners(service: Judged) -> Iterator[overrides.Owner]:
             yield name, owner, subject
     if service.inbound is not None:
         yield name, "inbound", service.inbound
+
+
+def _queues_of(service: Judged) -> Iterator[shared_queues.Named]:
+    for subject in service.queues.values():
+        yield service.merged.name, subject, service.context.redis_url
+
+
+def _records(service: Judged) -> Iterator[shared_queues.Named]:
+    for subject in service.operations.values():
+        yield service.merged.name, subject, service.context.redis_url
 
 
 def _build(judged: Mapping[str, Judged], links: Links) -> dict[str, Service]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from posixpath import normpath
 
 from policyctl.diagnostics import Diagnostic
 from policyctl.resolve.consistency.context import Context
+from policyctl.resolve.consistency.shared_queues import file_of
 from policyctl.resolve.findings import Subject
 from policyctl.source.nodes import NodePath
 
@@ -64,9 +64,9 @@ def check_files(
     """
     files: dict[str | None, Subject] = {}
     for queue in queues.values():
-        files.setdefault(_file(queue, ()), queue)
+        files.setdefault(file_of(queue, ()), queue)
     for subject in operations.values():
-        file = _file(subject, ("idempotency",))
+        file = file_of(subject, ("idempotency",))
         if file is None or file not in files:
             continue
         queue = files[file]
@@ -78,12 +78,6 @@ def check_files(
             help="give one of them another path, for example var/keys.db",
             related=[queue.related(("path",), f"the file of queue {name}")],
         )
-
-
-def _file(subject: Subject, path: NodePath) -> str | None:
-    file = _get(subject, (*path, "path"))
-    local = _get(subject, (*path, "store")) == "sqlite"
-    return normpath(str(file)) if local and file is not None else None
 
 
 def _get(subject: Subject, path: NodePath) -> object:
