@@ -38,7 +38,9 @@ def print_context(console: Console, request: _generation.Request, service: str) 
     names = session.project.services
     if service not in names:
         near = nearest(service, names)
-        hint = f"did you mean {near}?" if near else f"there are {', '.join(names)}"
+        there = "the service is" if len(names) == 1 else "the services are"
+        listed = f"{there} {', '.join(sorted(names))}"
+        hint = f"did you mean {near}?" if near else listed
         raise UsageError(f"there is no service {service!r}", hint)
     try:
         found = contexts(session.project, service, options)

@@ -38,12 +38,13 @@ def explain(console: Console, name: str, format: TextOrJson) -> int:
 
 def _unknown(name: str, extra: tuple[type[Rule], ...]) -> CommandError:
     """The error for a rule that does not exist, or a check that is not a rule."""
-    for code, title in _checks():
+    for code, title, summary in _checks():
         if name.upper() == code or name == title:
+            said = f": {summary}" if summary else ""
             return CommandError(
-                f"{code} {title} is part of validation, not a rule: it cannot be "
-                "switched off",
-                "its own message says what to change",
+                f"{code} {title} is an error, not a lint rule{said}",
+                "it cannot be switched off; where it is reported, its help line says "
+                "what to change",
             )
     rules = (*all_rules(), *extra)
     words = [word for rule in rules for word in (rule.code, rule.name)]
@@ -54,14 +55,16 @@ def _unknown(name: str, extra: tuple[type[Rule], ...]) -> CommandError:
     return CommandError(f"there is no rule {name}", hint)
 
 
-def _checks() -> Iterator[tuple[str, str]]:
-    """Code and name of every finding that is not a lint rule's."""
+def _checks() -> Iterator[tuple[str, str, str]]:
+    """Code, name and summary of every finding that is not a lint rule's."""
+    from policyctl.generate.codes import CODES as GENERATED
     from policyctl.model.codes import NAMES as model_names
     from policyctl.resolve.codes import CODES
     from policyctl.source.codes import NAMES as syntax_names
     from policyctl.source.files import NAMES as file_names
 
     for names in (syntax_names, model_names, file_names):
-        yield from names.items()
-    for code, (name, _summary) in CODES.items():
-        yield code, name
+        for code, name in names.items():
+            yield code, name, ""
+    for code, (name, summary) in (*CODES.items(), *GENERATED.items()):
+        yield code, name, summary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -30,8 +30,21 @@ from policyctl.resolve.policy import Service
 EVERY_SOURCE = f"every policy in {LOCK_NAME}"
 Step = Callable[[int, int], None]
 """Is told after each service how many are done, and of how many."""
-Printed = tuple[str, Mapping[str, str]]
-"""The text of a file, and the names it has to have with the parts that print them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """The text of a file.
+
+    Attributes:
+        text: what its template printed.
+        values: what the template got.
+        names: the names that it has to have, each with the part that prints it.
+    """
+
+    text: str
+    values: dict[str, Any]
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Assembly:
@@ -64,7 +77,8 @@ class Assembly:
         def text() -> Printed:
             header = Header(entry.source, entry.digest)
             context = module_context(service, header, options, clients)
-            return render.render_module(context, options.templates), printed_by(context)
+            text = render.render_module(context, options.templates)
+            return Printed(text, render.values_of(context), printed_by(context))
 
         key = key_of("module", entry.policy, entry.source, self._plain)
         self._add(f"{service.name}.py", key, text, "module.py.jinja")
@@ -97,7 +111,7 @@ class Assembly:
                 context: PackageContext = context,
                 printed: Callable[..., str] = printed,
             ) -> Printed:
-                return printed(context, folder), {}
+                return Printed(printed(context, folder), render.values_of(context))
 
             key = key_of(name, render.values_of(context), self._plain)
             self._add(name, key, text, template)
@@ -118,7 +132,7 @@ class Assembly:
         if digest is not None and self._on_disk(name) == digest:
             self._tree.add_known(name, digest)
         else:
-            digest = self._tree.add(name, _encode(*text(), self._options, template))
+            digest = self._tree.add(name, _encode(text(), self._options, template))
         if memo is not None:
             memo.note(key, digest)
         self._digests[name] = digest
@@ -198,15 +212,14 @@ def printed_by(context: ModuleContext) -> dict[str, str]:
     return {name: f"parts/{part}.jinja" for part, names in parts for name in names}
 
 
-def _encode(
-    text: str, names: Mapping[str, str], options: GenerateOptions, template: str
-) -> bytes:
+def _encode(printed: Printed, options: GenerateOptions, template: str) -> bytes:
+    folder = options.templates
     try:
-        text = formatted(text, options.target_python)
-        if options.templates is not None:
-            check_names(options.templates, template, text, names)
-        return text.encode("utf-8")
+        text = formatted(printed.text, options.target_python)
     except ValueError as error:
-        if options.templates is None:
+        if folder is None:
             raise
-        raise not_python(options.templates, template, error) from error
+        raise not_python(folder, template, printed.values, error) from error
+    if folder is not None:
+        check_names(folder, template, text, printed.names)
+    return text.encode("utf-8")

@@ -7,6 +7,7 @@ extending as ``shipped/NAME``. Templates run in a sandbox, with jinja's own filt
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -118,14 +119,52 @@ def render_team(folder: Path, template: str, values: dict[str, object]) -> str:
     return text
 
 
-def not_python(folder: Path, template: str, error: ValueError) -> TemplateError:
-    """The error for a rendered text that is not Python."""
-    path = folder / template
-    place = path if path.is_file() else folder
+def not_python(
+    folder: Path, template: str, values: dict[str, object], error: ValueError
+) -> TemplateError:
+    """The error for a rendered text that is not Python.
+
+    Its place is the part without which the text would be Python.
+    """
+    names = [path.relative_to(folder).as_posix() for path in _files(folder)]
+    own = [name for name in names if _is_culprit(folder, template, values, name)]
+    if not own and template in names:
+        own = [template]
+    place = folder / own[0] if own else folder
     first, *lines = str(error).splitlines()
     line = next((f": {text.strip()}" for text in lines if text.strip()), "")
-    message = f"{first}{line}"
-    return TemplateError(_finding(place, None, message, "correct the template"))
+    hint = f"correct {own[0] if own else 'the templates'}"
+    return TemplateError(_finding(place, None, f"{first}{line}", hint))
+
+
+def _is_culprit(
+    folder: Path, template: str, values: dict[str, object], name: str
+) -> bool:
+    """Whether the shipped template of a name in the place of the team's helps."""
+    if name not in shipped_names():
+        return False
+    try:
+        environment = _without(folder, name)
+        ast.parse(environment.get_template(template).render(values))
+    except Exception:  # it is not that one, or not alone
+        return False
+    return True
+
+
+def _without(folder: Path, name: str) -> SandboxedEnvironment:
+    from jinja2 import ChoiceLoader, FileSystemLoader, FunctionLoader, PrefixLoader
+
+    from policyctl.generate.render import make_environment
+
+    shipped = FileSystemLoader(assets.templates() / "python", encoding="utf-8")
+
+    def others(wanted: str) -> str | None:
+        path = folder / wanted
+        is_own = wanted != name and path.is_file()
+        return path.read_text(encoding="utf-8") if is_own else None
+
+    loaders = [FunctionLoader(others), shipped, PrefixLoader({"shipped": shipped})]
+    return make_environment(ChoiceLoader(loaders))
 
 
 def check_names(

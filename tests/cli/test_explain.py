@@ -61,7 +61,27 @@ def test_a_rule_as_json_has_the_fields_of_the_list(run_cli: Run) -> None:
             "no-jiter",
             "error: there is no rule no-jiter\n  help: did you mean no-jitter?\n",
         ),
-        ("VA007", "error: VA007 invalid-duration is part of validation, not a rule"),
+        (
+            "VA007",
+            (
+                "error: VA007 invalid-duration is an error, not a lint rule\n  help: it cannot "
+                "be switched off; where it is reported, its help line says what to change\n"
+            ),
+        ),
+        (
+            "unknown-argument",
+            (
+                "error: VA118 unknown-argument is an error, not a lint rule: the target has no "
+                "such parameter\n"
+            ),
+        ),
+        (
+            "GN010",
+            (
+                "error: GN010 target-mismatch is an error, not a lint rule: a target is nothing "
+                "that can be guarded\n"
+            ),
+        ),
         (
             "shop_api.bye",
             "error: there is no rule, service or operation shop_api.bye\n  help: did you mean shop_api.buy?\n",

@@ -224,6 +224,35 @@ def test_a_text_that_is_not_python(build_with: BuildWith) -> None:
     assert found.message.endswith(": def f(:")
 
 
+@pytest.mark.parametrize(
+    ("templates", "culprit"),
+    [
+        (
+            {"parts/policy.jinja": "{{ policy.name }} = (\n", "own/x.jinja": ""},
+            "parts/policy.jinja",
+        ),
+        (
+            {
+                "module.py.jinja": '{% include "shipped/module.py.jinja" %}\nx = 1\n',
+                "parts/policy.jinja": "{{ policy.name }} = (\n",
+            },
+            "parts/policy.jinja",
+        ),
+        (
+            {"registry.py.jinja": HEADER + "x = = 1\n", "parts/queue.jinja": "("},
+            "registry.py.jinja",
+        ),
+    ],
+)
+def test_the_part_that_is_not_python(
+    build_with: BuildWith, folder: Path, templates: dict[str, str], culprit: str
+) -> None:
+    """The place is the template without which the text would be Python."""
+    [found] = build_with(templates).diagnostics
+    assert (found.code, found.help) == ("GN011", f"correct {culprit}")
+    assert (Path.cwd() / found.span.path).resolve() == (folder / culprit).resolve()
+
+
 def test_other_names_are_told_the_nearest(build_with: BuildWith) -> None:
     """A typing mistake in a file's name would replace nothing, silently."""
     [found] = build_with({"modul.py.jinja": "x = 1\n"}).diagnostics

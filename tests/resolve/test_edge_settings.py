@@ -50,8 +50,9 @@ def merged(base: Settings, over: Settings) -> dict[str, Any]:
     found = dict(base)
     for key, value in over.items():
         below = found.get(key)
-        both = isinstance(below, Mapping) and isinstance(value, Mapping)
-        found[key] = merged(below, value) if both else value
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            value = merged(below, value)
+        found[key] = value
     return found
 
 
