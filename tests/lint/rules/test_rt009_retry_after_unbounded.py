@@ -6,6 +6,8 @@ import pytest
 
 from policyctl.diagnostics import Severity
 from policyctl.lint.testing import lint_yaml, operation_yaml
+from policyctl.source.decode import decode
+from policyctl.source.edits import apply_edits
 
 HEAD = "transport: http\nidempotent: true\nbudget: 5s\n"
 
@@ -88,6 +90,33 @@ def test_a_single_attempt_waits_for_nothing(attempts: int, count: int) -> None:
     """Hints are about retries."""
     retry = f"{{max_attempts: {attempts}, retry_after: {{max: off}}}}"
     assert len(lint_yaml(operation_yaml(f"{HEAD}retry: {retry}"), "RT009")) == count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("budget", "hint", "most"),
+    [
+        ("19s", "off", "9.5s"),
+        ("20s", "off", "10s"),
+        ("1m", "off", "10s"),
+        ("19s", "{max: off}", "9.5s"),
+        ("1m", "{max: 2m}", "10s"),
+    ],
+)
+def test_advice_is_half_of_the_budget_up_to_ten_seconds(
+    budget: str, hint: str, most: str
+) -> None:
+    """Doing it ends the finding, whether the hint was off, unbounded or too long."""
+    retry = f"retry: {{retry_on_status: [503], retry_after: {hint}}}"
+    text = operation_yaml(f"{HEAD}{retry}").replace("budget: 5s", f"budget: {budget}")
+    (found,) = lint_yaml(text, "RT009")
+    assert found.help == f"set retry_after: {{max: {most}}}"
+    assert found.fix is not None
+    source, _problem = decode(text.encode(), "policy.yaml")
+    assert source is not None
+    mended = apply_edits(source, found.fix.edits)
+    assert f"retry_after: {{max: {most}}}" in mended
+    assert lint_yaml(mended, "RT009") == []
 
 
 def test_without_a_budget_any_bound_will_do() -> None:

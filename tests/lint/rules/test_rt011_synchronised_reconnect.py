@@ -27,6 +27,7 @@ def policy(reconnect: str, callers: int | None = 200_000) -> str:
         ("{window: 100s, jitter: full, accept_rate: 2000/s}", None),
         ("{window: 99999ms, jitter: full, accept_rate: 2000/s}", Severity.ERROR),
         ("{delay: 100s, jitter: full, accept_rate: 2000/s}", None),
+        ("{delay: 99999ms, jitter: full, accept_rate: 2000/s}", Severity.ERROR),
         ("{delay: 199s, jitter: equal, accept_rate: 2000/s}", Severity.ERROR),
         ("{delay: 200s, jitter: equal, accept_rate: 2000/s}", None),
         ("{delay: 49s, jitter: decorrelated, accept_rate: 2000/s}", Severity.ERROR),
@@ -49,6 +50,10 @@ def test_messages() -> None:
         "200000 clients come back within 10s, but accepting them at 2000/s takes 1m40s"
     )
     assert late.help == "spread reconnects over 1m40s with full jitter"
+    (bare,) = lint_yaml(policy("{accept_rate: 2000/s}"), "RT011")
+    assert bare.message.startswith("200000 clients come back within 0s, but")
+    (at_once,) = lint_yaml(policy("{jitter: none}"), "RT011")
+    assert at_once.message.endswith("come back together, after exactly 0s")
     (fixed,) = lint_yaml(policy("{delay: 5s}"), "RT011")
     assert fixed.message == (
         "200000 clients that lose their connections together come back together, "
@@ -101,6 +106,10 @@ def test_missing_callers_of_a_second_operation_are_named() -> None:
     refund = "payment_api.operations.refund.facts.callers"
     assert [s.fact for s in result.coverage.skipped] == [refund]
     assert len(lint_yaml(text.replace("200}", "201}"), "RT011")) == 1
+    wide = text.replace("200}", "201}").replace("delay: 1s", "window: 2s")
+    result = run_yaml(wide, "RT011")
+    assert result.diagnostics == ()
+    assert [s.fact for s in result.coverage.skipped] == [refund]
 
 
 @pytest.mark.missing_facts
