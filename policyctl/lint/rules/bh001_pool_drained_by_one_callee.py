@@ -94,7 +94,7 @@ class PoolDrainedByOneCallee(Rule):
         policy = edge.policy
         if policy is None or policy.attempt_timeout is None or edge.detached:
             return
-        attempt = policy.attempt_timeout.total
+        attempt, budget = policy.attempt_timeout.total, policy.budget
         guarded = policy.bulkhead is not None and policy.bulkhead.mode == "enforce"
         if attempt is None or guarded or policy.transport == "local":
             return
@@ -103,6 +103,8 @@ class PoolDrainedByOneCallee(Rule):
             lacking = [] if workers else [f"{edge.service.name}.facts.workers"]
             yield from missing([*load.missing, *lacking])
             return
+        if budget is not None and budget.total is not None:
+            attempt = min(attempt, budget.total)
         bound = in_flight(load.per_client, attempt)
         if not reaches(bound, self.share * workers):
             return
@@ -117,7 +119,7 @@ class PoolDrainedByOneCallee(Rule):
             "attempt_timeout.total",
             f"if {policy.id} hangs, {show.rate(load.per_client)} x "
             f"{show.duration(attempt)} = {show.number(bound)} calls bind "
-            f"{show.ratio(min(1.0, bound / workers))} of the {workers} workers of "
+            f"{show.ratio(min(1.0, bound / workers))} of the {show.count(workers, 'worker')} of "
             f"{edge.service.name}",
             severity=None if reaches(bound, workers) else Severity.WARNING,
             help=help,

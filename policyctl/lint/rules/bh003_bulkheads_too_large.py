@@ -94,19 +94,22 @@ class BulkheadsTooLarge(Rule):
         if workers is None:
             yield from missing([f"{service.name}.facts.workers"])
             return
+        if workers == 1:
+            return  # a single worker cannot be shared among callees
         total = sum(bulkhead.max_concurrent for bulkhead in bulkheads.values())
         room = self.overcommit * workers - self.reserve
         largest = max(bulkheads, key=lambda name: bulkheads[name].max_concurrent)
         size = bulkheads[largest].max_concurrent
         if size >= workers:
             message = (
-                f"the bulkhead of {largest} has {size} slots and {service.name} has "
-                f"{workers} workers: it isolates nothing"
+                f"the bulkhead of {largest} has {show.count(size, 'slot')} and {service.name} has "
+                f"{show.count(workers, 'worker')}: it isolates nothing"
             )
         elif total > room:
             message = (
-                f"{len(bulkheads)} bulkheads have {total} slots together, more than "
-                f"{show.number(room)} of the {workers} workers of {service.name}"
+                f"{total} slots of {show.count(len(bulkheads), 'bulkhead')} are more than "
+                f"{show.number(room)} of the {show.count(workers, 'worker')} of "
+                f"{service.name}"
             )
         else:
             return
@@ -136,9 +139,10 @@ class BulkheadsTooLarge(Rule):
         yield self.finding(
             site.place,
             "bulkhead.max_concurrent",
-            f"{load.callers} processes x {bulkhead.max_concurrent} slots = {slots} calls, "
-            f"more than the {workers * instances} workers of {callee.name}, which has no "
-            "inbound limit",
+            f"{_processes(load.callers)} x {bulkhead.max_concurrent} slots = "
+            f"{show.count(slots, 'call')}, "
+            f"more than the {show.count(workers * instances, 'worker')} of {callee.name}, "
+            "which has no inbound limit",
             help=f"set max_concurrent: {max(1, workers * instances // load.callers)}, or "
             f"give {callee.name} an inbound bulkhead",
         )
@@ -158,6 +162,10 @@ def _bulkheads(service: Service, context: Context) -> dict[str, Bulkhead]:
                 name = policy.service if shared else policy.id
                 found.setdefault(name, policy.bulkhead)
     return found
+
+
+def _processes(number: int) -> str:
+    return "1 process" if number == 1 else f"{number} processes"
 
 
 def _admits(service: Service) -> bool:

@@ -116,7 +116,8 @@ class CpuScalingHidesWaiting(Rule):
             place.of_service(service),
             "facts.autoscale.metric",
             f"{service.name} scales on cpu, but if {edge.callee} hangs, {bound.text} "
-            f"wait and use none: {show.ratio(bound.share(workers))} of its {workers} workers",
+            f"wait and use none: {show.ratio(bound.share(workers))} of its "
+            f"{show.count(workers, 'worker')}",
             help="scale on requests in flight: metric: concurrency",
         )
 
@@ -134,4 +135,9 @@ def _patience(edge: Edge) -> float | None:
     policy = edge.policy
     if policy is None or edge.detached or policy.transport == "local":
         return None
-    return None if policy.attempt_timeout is None else policy.attempt_timeout.total
+    if policy.attempt_timeout is None or policy.attempt_timeout.total is None:
+        return None
+    attempt, budget = policy.attempt_timeout.total, policy.budget
+    if budget is None or budget.total is None:
+        return attempt
+    return min(attempt, budget.total)

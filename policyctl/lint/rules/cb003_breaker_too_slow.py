@@ -123,8 +123,10 @@ class BreakerTooSlow(Rule):
             binding = reaches(in_flight(rate, worst_case(policy)), workers)
             lasting = workers / rate if binding else math.inf
         if over(slow.detected, lasting):
-            end = f", but the {workers} workers of {edge.service.name} are gone after "
-            end += show.duration(lasting)
+            end = (
+                f", but {edge.service.name} has none of its "
+                f"{show.count(workers or 0, 'worker')} left after {show.duration(lasting)}"
+            )
         elif objective is not None and over(slow.detected, objective):
             end = f", over the objective {show.duration(objective)} of {edge.service.name}"
         else:

@@ -100,7 +100,8 @@ class ProbeLoad(Rule):
             place.of_service(service),
             "facts.workers",
             f"probes of {show.count(len(loads), 'dead callee')} bind "
-            f"{show.ratio(total)} of the {workers} workers of {service.name}, those of "
+            f"{show.ratio(total)} of the {show.count(workers, 'worker')} of "
+            f"{service.name}, those of "
             f"{edge.policy.id} {show.ratio(largest)}",
             severity=Severity.ERROR if reaches(total, 1) else None,
             help="lengthen recovery_timeout of these callees to 30s, or shorten "
@@ -109,7 +110,7 @@ class ProbeLoad(Rule):
 
 
 def _probed(service: Service, context: Context) -> list[Edge]:
-    """One edge to each callee operation whose breaker probes on a worker.
+    """One edge for each circuit whose probes take a worker.
 
     Circuits in Redis are left out: the whole fleet shares their probes, and which
     process makes them is unknown.
@@ -123,7 +124,8 @@ def _probed(service: Service, context: Context) -> list[Edge]:
             continue
         breaker = policy.circuit_breaker
         if breaker.mode == "enforce" and breaker.store == "memory":
-            found.setdefault(edge.callee, edge)
+            one = breaker.scope == "service"
+            found.setdefault(policy.service if one else policy.id, edge)
     return list(found.values())
 
 

@@ -96,6 +96,14 @@ def test_share_can_be_set(attempt: str, count: int) -> None:
     assert len(lint_yaml(policy(attempt), "BH001", thresholds=share)) == count
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(("budget", "count"), [("999ms", 0), ("1s", 1)])
+def test_a_budget_may_end_the_hang_first(budget: str, count: int) -> None:
+    """An attempt of 3 s under a budget of 1 s binds 50/s x 1 s = 50 of 100 workers."""
+    found = lint_yaml(policy(more=f"budget: {budget}"), "BH001")
+    assert ["50/s x 1s = 50 calls" in d.message for d in found] == [True] * count
+
+
 @pytest.mark.missing_facts
 @pytest.mark.parametrize(
     ("stated", "lacking"),

@@ -29,7 +29,7 @@ def policy(sizes: list[int], workers: str = "workers: 100", more: str = "") -> s
         ([40, 30, 30], None),
         (
             [40, 30, 31],
-            "3 bulkheads have 101 slots together, more than 100 of the 100 workers of shop",
+            "101 slots of 3 bulkheads are more than 100 of the 100 workers of shop",
         ),
         ([99], None),
         (
@@ -55,13 +55,23 @@ def test_settings() -> None:
     text = policy([50, 41])
     assert lint_yaml(text, "BH003", thresholds={"BH003": {"reserve": 9}}) == []
     assert len(lint_yaml(text, "BH003", thresholds={"BH003": {"reserve": 10}})) == 1
+    (single,) = lint_yaml(policy([91]), "BH003", thresholds={"BH003": {"reserve": 10}})
+    assert single.message == (
+        "91 slots of 1 bulkhead are more than 90 of the 100 workers of shop"
+    )
     large = policy([75, 75])
     assert lint_yaml(large, "BH003", thresholds={"BH003": {"overcommit": 1.5}}) == []
     larger = policy([75, 76])
     (found,) = lint_yaml(larger, "BH003", thresholds={"BH003": {"overcommit": 1.5}})
-    assert found.message.startswith(
-        "2 bulkheads have 151 slots together, more than 150"
-    )
+    assert found.message.startswith("151 slots of 2 bulkheads are more than 150 of")
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("workers", "count"), [(1, 0), (2, 1)])
+def test_a_single_worker_cannot_be_isolated(workers: int, count: int) -> None:
+    """Two slots for two workers are one too many; one worker has no slot to spare."""
+    found = lint_yaml(policy([2], f"workers: {workers}"), "BH003")
+    assert len(found) == count
 
 
 def test_shared_and_idle_bulkheads() -> None:

@@ -65,6 +65,13 @@ def test_share_can_be_set(attempt: str, count: int) -> None:
     assert len(lint_yaml(policy(attempt), "BH005", thresholds=settings)) == count
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(("budget", "count"), [("599ms", 0), ("600ms", 1)])
+def test_a_budget_may_end_the_hang_first(budget: str, count: int) -> None:
+    """An attempt of 0.8 s under a budget of 0.6 s binds 50/s x 0.6 s = 30 workers."""
+    assert len(lint_yaml(policy(f"800ms, budget: {budget}"), "BH005")) == count
+
+
 @pytest.mark.missing_facts
 @pytest.mark.parametrize(
     ("stated", "lacking"),

@@ -43,7 +43,7 @@ def test_message_and_place() -> None:
     (found,) = lint_yaml(policy(), "CB003")
     assert found.message == (
         "price_api.get_price hangs for 10s and 5 failures at 50/s until its circuit opens: "
-        "10.1s, but the 100 workers of shop are gone after 2s"
+        "10.1s, but shop has none of its 100 workers left after 2s"
     )
     assert found.span.line == 9
     assert found.related[0].span.line == 17
@@ -79,7 +79,7 @@ def test_retries_fail_too(attempts: int, threshold: int, count: int) -> None:
     assert [d.message for d in found] == [
         (
             "price_api.get_price hangs for 500ms and 301 failures at up to 200/s until its "
-            "circuit opens: 2.005s, but the 100 workers of shop are gone after 2s"
+            "circuit opens: 2.005s, but shop has none of its 100 workers left after 2s"
         )
     ] * count
 

@@ -104,7 +104,21 @@ def test_share_can_be_set(recovery: str, count: int) -> None:
 def test_without_an_attempt_timeout_a_probe_has_its_own_limit() -> None:
     """The default half_open_max_wait of 60 s: 60 / (30 + 60) = 66.67 %."""
     (found,) = lint_yaml(policy("workers: 1", 1, "circuit_breaker: {}"), "CB006")
-    assert "probes of 1 dead callee bind 66.67% of the 1 workers" in found.message
+    assert "probes of 1 dead callee bind 66.67% of the 1 worker" in found.message
+
+
+def test_a_circuit_of_the_service_probes_once() -> None:
+    """Two operations with one circuit: 1 s / (9 s + 1 s) of 1 worker, not twice that."""
+    text = (
+        "version: 1\nservice: shop\nowner: s\nfacts: {workers: 1}\n"
+        "calls: [{to: dep.get}, {to: dep.put}]\n---\nversion: 1\nservice: dep\n"
+        "defaults: {transport: http, attempt_timeout: 1s, circuit_breaker: "
+        "{scope: service, recovery_timeout: 9s}}\noperations: {get: {}, put: {}}\n"
+    )
+    (found,) = lint_yaml(text, "CB006")
+    assert found.message.startswith("probes of 1 dead callee bind 10% of the 1 worker")
+    (found,) = lint_yaml(text.replace("scope: service", "scope: operation"), "CB006")
+    assert found.message.startswith("probes of 2 dead callees bind 20% of the 1 worker")
 
 
 def test_circuits_in_redis_share_their_probes() -> None:
