@@ -12,7 +12,7 @@ from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.attempts import longest_wait
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Operation, Recovery
-from policyctl.units import MAX_DURATION
+from policyctl.units import MAX_DURATION, parse_duration
 
 
 class RetryBecomesProbe(Rule):
@@ -91,18 +91,26 @@ class RetryBecomesProbe(Rule):
             "circuit_breaker.recovery_timeout.initial",
             f"{_shown(recovery)} <= {show.duration(wait)} of wait before a retry: the call "
             "that opened the circuit can be its probe",
-            help=(
-                "lower retry.backoff.max, and recovery_timeout.jitter if it is near 100%"
-                if advice is None
-                else f"set recovery_timeout: {advice}"
-            ),
-            fix=_fix(site, advice),
+            help=_help(advice, recovery),
+            fix=_fix(site, advice, recovery),
             also=(("retry.backoff", "the waits"),),
         )
 
 
-def _fix(site: Site, advice: str | None) -> Fix | None:
+def _help(advice: str | None, recovery: Recovery) -> str:
     if advice is None:
+        return "lower retry.backoff.max, and recovery_timeout.jitter if it is near 100%"
+    if _is_over(advice, recovery):
+        return f"set recovery_timeout: {{initial: {advice}}}, with max at least as long"
+    return f"set recovery_timeout: {advice}"
+
+
+def _is_over(advice: str, recovery: Recovery) -> bool:
+    return recovery.max is not None and parse_duration(advice) > recovery.max
+
+
+def _fix(site: Site, advice: str | None, recovery: Recovery) -> Fix | None:
+    if advice is None or _is_over(advice, recovery):
         return None
     at = "circuit_breaker.recovery_timeout.initial"
     return mend.set_value(site.place, at, advice, safe=False)

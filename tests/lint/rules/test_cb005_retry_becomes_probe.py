@@ -91,6 +91,24 @@ def test_message_and_place() -> None:
     assert plain.help == "set recovery_timeout: 6s"
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("most", "help"),
+    [
+        ("7500ms", "set recovery_timeout: 7.5s"),
+        (
+            "7499ms",
+            "set recovery_timeout: {initial: 7.5s}, with max at least as long",
+        ),
+    ],
+)
+def test_advice_within_the_longest_break(most: str, help: str) -> None:
+    """1.5 x 4 s / (1 - 20 %) = 7.5 s; a longer break than its max would be no policy."""
+    (found,) = lint_yaml(policy(f"{{initial: 5s, max: {most}}}"), "CB005")
+    assert found.help == help
+    assert (found.fix is None) == (most == "7499ms")
+
+
 def test_a_break_that_may_last_no_time_gets_no_number() -> None:
     """With 100 % of jitter no length helps."""
     (found,) = lint_yaml(policy("{initial: 5m, jitter: 100%}"), "CB005")
