@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from policyctl.runtime.settings import RateLimit
 
 
+EARLY = 1e-6
+"""Seconds by which a token may be taken early: the rounding of the clock.
+
+Who waits exactly as long as was asked sees a clock that is off by one rounding of a
+double: up to 2**-22 s while the clock is below 2**31 s, which is under 2.4e-7 s, and as
+much again for the reading that the wait began with. Nothing is given away: the bucket
+owes what was taken early.
+"""
+
+
 class TokenBucket:
     """Tokens of one operation, shared by its threads, tasks and event loops.
 
@@ -47,7 +57,9 @@ class TokenBucket:
         """
         with self._lock:
             self._refill()
-            wait = max(0.0, (1.0 - self._tokens) / self.settings.rate)
+            wait = (1.0 - self._tokens) / self.settings.rate
+            if wait <= EARLY:
+                wait = 0.0
             if wait > 0.0 and self.settings.mode != "enforce":
                 self.rejected += self.settings.mode == "observe"
                 return True, 0.0

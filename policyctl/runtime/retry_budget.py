@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from policyctl.runtime.settings import RetryBudget
 
 
+ROUNDING = 1e-9
+"""By how much a token may fall short of one, since ten tenths add up to less than one.
+
+An addition to at most 16 tokens is rounded by at most 2**-50, or 8.9e-16: over a million
+additions make 8.9e-10. What is missing is owed, so that no retry is given away.
+"""
+
+
 class TokenBudget:
     """Tokens for retries.
 
@@ -57,7 +65,7 @@ class TokenBudget:
         """Take the token for one retry; False if there is none."""
         with self._lock:
             self._add(0.0)
-            if self._tokens < 1.0:
+            if self._tokens < 1.0 - ROUNDING:
                 self.refused += 1
                 return False
             self._tokens -= 1.0

@@ -185,3 +185,30 @@ async def test_a_coroutine_behind_a_lambda_takes_one_token() -> None:
 
     assert await policy.call(lambda: work()) == "ok"
     assert policy.rate_limit.tokens == pytest.approx(9.0, abs=0.01)
+
+
+@hypothesis_settings(max_examples=200, deadline=None)
+@given(st.floats(0.0, 2.0**31), st.floats(0.01, 1e5), st.integers(1, 20))
+def test_who_waits_as_told_is_served(start: float, rate: float, burst: int) -> None:
+    """After exactly retry_after there is a token, whatever the clock rounds."""
+    with fake_clock(start=start) as clock:
+        bucket = TokenBucket(settings.RateLimit(rate=rate, burst=burst))
+        for _ in range(burst):
+            assert bucket.take(0.0) == (True, 0.0)
+        for _ in range(5):
+            taken, wait = bucket.take(0.0)
+            if not taken:
+                clock.advance(wait)
+                taken, wait = bucket.take(0.0)
+            assert (taken, wait) == (True, 0.0)
+
+
+def test_tokens_that_were_taken_early_are_owed() -> None:
+    """A caller that always comes a microsecond early gains nothing by it."""
+    with fake_clock(start=1000.0) as clock:
+        bucket = TokenBucket(settings.RateLimit(rate=1000.0, burst=1))
+        served = 0
+        for _ in range(10_000):
+            served += bucket.take(0.0)[0]
+            clock.advance(0.000999)
+        assert served <= 1 + 9.99 * 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from math import floor
 from typing import Literal
 
 import pytest
@@ -134,3 +135,16 @@ def test_policy_stops_when_tokens_are_out() -> None:
         policy.call(lambda: None)
     assert policy.statistics()["retry_budget"]["tokens"] == 10.0
     assert policy.gate.count == 0
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.01, 0.3, 0.07, 1 / 3])
+def test_parts_add_up_to_whole_tokens(ratio: float) -> None:
+    """After n successes there were exactly floor(n x ratio) retries, rounding aside."""
+    share = settings.RetryBudget(ratio=ratio, floor=0.0, burst=2)
+    tokens = TokenBudget(share, Gate())
+    assert (tokens.take(), tokens.take()) == (True, True)
+    taken = 0
+    for number in range(1, 2000):
+        tokens.success()
+        taken += tokens.take()
+        assert taken == floor(number * ratio + 1e-7)

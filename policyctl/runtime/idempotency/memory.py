@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from policyctl.runtime.clock import CLOCK
 
@@ -62,6 +62,10 @@ if TYPE_CHECKING:
             ...
 
 
+MAX_RECORDS = 100_000
+"""Outcomes that a store in memory keeps, unless it is told otherwise."""
+
+
 class Record:
     """What is known of a key.
 
@@ -83,15 +87,26 @@ class Record:
 
 
 class MemoryStore:
-    """A dictionary of records; those that have expired are dropped as time goes on."""
+    """A dictionary of records; those that have expired are dropped as time goes on.
+
+    Args:
+        max_records: outcomes that are kept; one more drops the one that was asked for
+            the longest ago. A call in progress is never dropped.
+
+    Attributes:
+        dropped: outcomes that were dropped before their time.
+    """
 
     blocking = False
     max_bytes: int | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, max_records: int = MAX_RECORDS) -> None:
+        self._max = max_records
         self._records: dict[str, Record] = {}
+        self._used: dict[str, None] = {}  # keys of outcomes, the least recent first
         self._expiries: list[tuple[float, str]] = []  # a heap
         self._lock = allocate_lock()
+        self.dropped = 0
 
     def __len__(self) -> int:
         return len(self._records)
@@ -106,7 +121,10 @@ class MemoryStore:
             self._drop_expired(now)
             record = self._records.get(key)
             if record is not None and record.expires > now:
+                if key in self._used:
+                    self._touch(key)
                 return record
+            self._used.pop(key, None)
             made = self._records[key] = Record(fingerprint, owner, limit)
             if record is not None:
                 made.wakes = record.wakes
@@ -121,8 +139,12 @@ class MemoryStore:
             record.payload = payload
             record.expires = CLOCK.now() + ttl
             heappush(self._expiries, (record.expires, key))
+            self._touch(key)
+            first = self._drop_excess() and self.dropped == 1
             wakes, record.wakes = record.wakes, []
         _call_all(wakes)
+        if first:
+            self._tell()
         return True
 
     def release(self, key: str, owner: str) -> None:
@@ -156,14 +178,47 @@ class MemoryStore:
         while self._expiries and self._expiries[0][0] <= now:
             _, key = heappop(self._expiries)
             record = self._records.get(key)
-            if record is not None and record.payload and record.expires <= now:
+            if (
+                record is not None
+                and record.payload is not None
+                and record.expires <= now
+            ):
                 del self._records[key]
+                self._used.pop(key, None)
+
+    def _touch(self, key: str) -> None:
+        """Make ``key`` the one that was asked for last."""
+        self._used.pop(key, None)
+        self._used[key] = None
+
+    def _drop_excess(self) -> bool:
+        """Drop the outcome that was asked for the longest ago, if there is one too many."""
+        if len(self._used) <= self._max:
+            return False
+        key = next(iter(self._used))
+        del self._used[key], self._records[key]
+        self.dropped += 1
+        if len(self._expiries) > 2 * self._max + 16:  # most are of dropped records
+            self._expiries = [(self._records[key].expires, key) for key in self._used]
+            heapify(self._expiries)
+        return True
+
+    def _tell(self) -> None:
+        import logging
+
+        logging.getLogger("policyctl").warning(
+            "an idempotency store in memory is full: the oldest of its %d outcomes are "
+            "dropped before their ttl, and calls with their keys can be made again; a "
+            "shorter ttl or store: sqlite or redis would keep them",
+            self._max,
+        )
 
     def clear(self) -> None:
         """Forget every outcome; calls in progress lose their key and store nothing."""
         with self._lock:
             waiting = [wake for r in self._records.values() for wake in r.wakes]
             self._records.clear()
+            self._used.clear()
             self._expiries.clear()
         _call_all(waiting)
 

@@ -40,6 +40,17 @@ class ForkGate:
             if self._forking and not self._inside:
                 self._condition.notify_all()
 
+    def enter_if_open(self) -> bool:
+        """Go in unless a fork is about to happen; for what must not wait for it.
+
+        A finalizer may run in the very thread that is about to fork.
+        """
+        with self._condition:
+            if self._forking:
+                return False
+            self._inside += 1
+            return True
+
     def before(self) -> None:
         """Let nobody in and wait until all are out; the fork comes next."""
         self._condition.acquire()

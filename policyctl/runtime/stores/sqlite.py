@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
 from threading import Lock
-from typing import Final, TypeVar
-from weakref import WeakSet
+from typing import Any, Final, TypeVar
+from weakref import WeakSet, finalize
 
 from policyctl.runtime.stores.errors import StoreDamagedError, StoreFullError
 from policyctl.runtime.stores.filelock import FileLock
@@ -70,6 +70,8 @@ class Database:
         self._reserve = self.path.with_name(self.path.name + ".reserve")
         self.lock = FileLock(self.path.with_name(self.path.name + ".lock"))
         self.repair = self.path.with_name(self.path.name + ".repair")
+        self._finalizer: finalize[[list[tuple[Connection, int]], int], Any] | None
+        self._finalizer = None
         self.after_fork()
         _databases.add(self)
 
@@ -80,6 +82,9 @@ class Database:
         """
         _leaked.extend(getattr(self, "_idle", ()))
         self._idle: list[tuple[Connection, int]] = []
+        if self._finalizer is not None:
+            self._finalizer.detach()
+        self._finalizer = finalize(self, _close_dropped, self._idle, os.getpid())
         self._mutex = Lock()
         self._process = os.getpid()
         self.repairing = False
@@ -106,7 +111,7 @@ class Database:
 
     def _run(self, work: Work[R], begin: str) -> R:
         while True:
-            with GATE, self._borrowed() as (connection, inode), _translated():
+            with GATE, self._borrowed() as (connection, inode), translated():
                 connection.execute(begin)
                 try:
                     result = work(connection)
@@ -162,7 +167,7 @@ class Database:
 
     def _open(self) -> tuple[Connection, int]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.lock, _translated():
+        with self.lock, translated():
             self._check_file()
             connection = connect(self.path)
             try:
@@ -206,7 +211,7 @@ class Database:
 
     def reclaim(self) -> None:
         """Give free pages back to the file system, a bounded number in one step."""
-        with GATE, self._borrowed() as (connection, _), _translated():
+        with GATE, self._borrowed() as (connection, _), translated():
             (free,) = connection.execute("PRAGMA freelist_count").fetchone()
             if free > VACUUM_PAGES:
                 # execute() would stop after the first page.
@@ -247,9 +252,22 @@ class Database:
             return
         with GATE:
             with self._mutex:
-                idle, self._idle = self._idle, []
+                idle = self._idle.copy()
+                self._idle.clear()
             for connection, _ in idle:
                 connection.close()
+
+
+def _close_dropped(idle: list[tuple[Connection, int]], process: int) -> None:
+    """Close what a database that nobody closed has kept, also at the end of the process."""
+    if os.getpid() != process or not GATE.enter_if_open():
+        _leaked.extend(idle)
+        return
+    try:
+        while idle:
+            idle.pop()[0].close()
+    finally:
+        GATE.__exit__(None, None, None)
 
 
 def free_bytes(path: Path) -> int:
@@ -273,7 +291,7 @@ def connect(path: Path | str, *, uri: bool = False) -> Connection:
 
 
 @contextlib.contextmanager
-def _translated() -> Generator[None]:
+def translated() -> Generator[None]:
     """Full disks and damaged files as errors of ours."""
     try:
         yield
