@@ -58,3 +58,21 @@ def healthy(policy: Operation, text: str) -> bool:
     if latency is None or policy.hedge is not None:
         return True
     return parse_duration(text) >= max(latency.p99 or 0.0, latency.p50 or 0.0)
+
+
+def advised(policy: Operation, better: float) -> tuple[str, str]:
+    """A timeout for healthy calls, and what the budget needs where it has no
+
+    The longest attempt that fits serves where ``better`` is too long for the budget.
+    """
+    longest = longest_attempt(policy)
+    text = show.ceil_duration(better)
+    if parse_duration(text) <= longest:
+        return text, ""
+    shorter = fitting(policy)
+    if shorter is not None and healthy(policy, shorter):
+        return shorter, ""
+    needed = needed_budget(policy, parse_duration(text))
+    attempts = attempts_of(policy)
+    why = f", which {attempts} such attempts need" if attempts > 1 else ""
+    return text, f" and budget: {show.ceil_duration(needed)}{why}"

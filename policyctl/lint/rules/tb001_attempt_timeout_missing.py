@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from policyctl.diagnostics import Fix, Severity
-from policyctl.lint import mend, show
+from policyctl.lint import mend, room, show
+from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
-from policyctl.resolve.policy import Latency, Operation
+from policyctl.resolve.policy import Operation
+from policyctl.units import parse_duration
 
 
 class AttemptTimeoutMissing(Rule):
@@ -118,31 +120,32 @@ def _severity(policy: Operation) -> Severity:
 def _help(policy: Operation) -> str:
     if policy.kind == "stream":
         return "set attempt_timeout: {idle: …} to the longest gap between two items"
-    suggestion = suggested_timeout(policy.facts.latency)
-    if suggestion is None:
+    text, why, budget = _suggestion(policy)
+    if text is None:
         return (
             "set attempt_timeout to the larger of the p99.9 and 3 x the p99 of its "
             "latency, or transport: local if it never leaves the process"
         )
-    return f"set attempt_timeout: {suggestion}"
+    return f"set attempt_timeout: {text} ({why}){budget}"
 
 
 def _fix(site: Site) -> Fix | None:
-    """The timeout that the help line works out from measured latency."""
-    if site.policy.kind == "stream":
+    """The timeout that the help line works out, unless the budget has to change too."""
+    text, _why, budget = _suggestion(site.policy)
+    if site.policy.kind == "stream" or text is None or budget:
         return None
-    suggestion = suggested_timeout(site.policy.facts.latency)
-    if suggestion is None:
-        return None
-    text = suggestion.partition(" ")[0]
     return mend.set_value(site.place, "attempt_timeout.total", text, safe=False)
 
 
-def suggested_timeout(latency: Latency | None) -> str | None:
-    """``1.5s (the larger of …)`` from measured latency, or None without it."""
+def _suggestion(policy: Operation) -> tuple[str | None, str, str]:
+    """A timeout from measured latency, why, and what the budget needs for it."""
+    latency = policy.facts.latency
     if latency is None or not latency.p99:
-        return None
-    tripled = 3 * latency.p99
-    if latency.p999 is not None and latency.p999 > tripled:
-        return f"{show.ceil_duration(latency.p999)} (p99.9)"
-    return f"{show.ceil_duration(tripled)} (3 x p99 of {show.duration(latency.p99)})"
+        return None, "", ""
+    better, why = 3 * latency.p99, f"3 x p99 of {show.duration(latency.p99)}"
+    if latency.p999 is not None and over(latency.p999, better):
+        better, why = latency.p999, "p99.9"
+    text, budget = room.advised(policy, better)
+    if not reaches(parse_duration(text), better):
+        why = "the longest that fits into the budget"
+    return text, why, budget

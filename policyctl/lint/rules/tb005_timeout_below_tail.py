@@ -9,7 +9,6 @@ from policyctl.lint import mend, outcomes, room, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Operation
-from policyctl.units import parse_duration
 
 
 class TimeoutBelowTail(Rule):
@@ -89,7 +88,7 @@ class TimeoutBelowTail(Rule):
             yield from missing([site.place.join("facts.latency.p50")])
         again = " and are tried again" if _retried(policy) else ""
         better = latency.p999 or (3 * latency.p99 if latency.p99 else 3 * value)
-        text, budget = _advice(policy, better)
+        text, budget = room.advised(policy, better)
         yield self.finding(
             site.place,
             "attempt_timeout.total",
@@ -106,24 +105,6 @@ class TimeoutBelowTail(Rule):
             ),
             also=((f"facts.latency.{measure}", f"measured {measure}"),),
         )
-
-
-def _advice(policy: Operation, better: float) -> tuple[str, str]:
-    """A timeout for healthy calls, and what the budget needs where it has no room.
-
-    The longest attempt that fits serves where ``better`` is too long for the budget.
-    """
-    longest = room.longest_attempt(policy)
-    text = show.ceil_duration(better)
-    if parse_duration(text) <= longest:
-        return text, ""
-    shorter = room.fitting(policy)
-    if shorter is not None and room.healthy(policy, shorter):
-        return shorter, ""
-    needed = room.needed_budget(policy, parse_duration(text))
-    attempts = room.attempts_of(policy)
-    why = f", which {attempts} such attempts need" if attempts > 1 else ""
-    return text, f" and budget: {show.ceil_duration(needed)}{why}"
 
 
 def _hedged(policy: Operation) -> bool:

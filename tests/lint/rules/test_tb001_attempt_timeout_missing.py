@@ -90,6 +90,7 @@ def test_without_a_tail_nothing_is_worked_out(latency: str) -> None:
         ("{p99: 200ms}", "600ms (3 x p99 of 200ms)"),
         ("{p99: 200ms, p999: 600ms}", "600ms (3 x p99 of 200ms)"),
         ("{p99: 200ms, p999: 601ms}", "610ms (p99.9)"),
+        ("{p99: 250ms, p999: 750ms}", "750ms (3 x p99 of 250ms)"),
         ("{p99: 200ms, p999: 900ms}", "900ms (p99.9)"),
     ],
 )
@@ -98,6 +99,50 @@ def test_help_works_the_timeout_out(latency: str, suggestion: str) -> None:
     text = operation_yaml(f"transport: http\nfacts: {{latency: {latency}}}")
     (found,) = lint_yaml(text, "TB001")
     assert found.help == f"set attempt_timeout: {suggestion}"
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("budget", "help", "fixed"),
+    [
+        ("1300ms", "600ms (3 x p99 of 200ms)", "600ms"),
+        ("1299ms", "590ms (the longest that fits into the budget)", "590ms"),
+        ("500ms", "200ms (the longest that fits into the budget)", "200ms"),
+        (
+            "499ms",
+            ("600ms (3 x p99 of 200ms) and budget: 1.3s, which 2 such attempts need"),
+            None,
+        ),
+        (
+            "50ms",
+            ("600ms (3 x p99 of 200ms) and budget: 1.3s, which 2 such attempts need"),
+            None,
+        ),
+    ],
+)
+def test_help_looks_at_the_budget(budget: str, help: str, fixed: str | None) -> None:
+    """Two attempts of 600 ms and 0.1 s take 1.3 s; of the p99, 200 ms, 500 ms."""
+    text = operation_yaml(
+        f"transport: http\nidempotent: true\nbudget: {budget}\n"
+        "retry: {max_attempts: 2}\nfacts: {latency: {p99: 200ms}}"
+    )
+    (found,) = lint_yaml(text, "TB001")
+    assert found.help == f"set attempt_timeout: {help}"
+    edits = () if found.fix is None else found.fix.edits
+    assert [edit.text.strip() for edit in edits] == (
+        [] if fixed is None else [f"attempt_timeout: {fixed}"]
+    )
+
+
+def test_streams_get_no_number() -> None:
+    """The latency of a call says nothing about the gaps in a stream."""
+    text = operation_yaml(
+        "kind: stream\ntransport: http\nfacts: {latency: {p99: 200ms}}"
+    )
+    (found,) = lint_yaml(text, "TB001")
+    assert found.help is not None
+    assert found.help.startswith("set attempt_timeout: {idle: …}")
+    assert found.fix is None
 
 
 def test_points_at_the_block_or_else_the_operation() -> None:

@@ -84,7 +84,15 @@ def test_retries_of_fast_failures_alone_are_info(
     assert found.severity is severity
 
 
-@pytest.mark.parametrize("missing", ["attempt_timeout: 5s", "budget: 3s"])
+@pytest.mark.parametrize(
+    "missing",
+    [
+        "attempt_timeout: 5s",
+        "budget: 3s",
+        "attempt_timeout: {connect: 5s}\nbudget: 3s",
+        "attempt_timeout: 5s\nbudget: {inherit: true}",
+    ],
+)
 def test_one_number_alone_proves_nothing(missing: str) -> None:
     """Without a timeout or without a budget there is nothing to compare."""
     assert lint_yaml(operation_yaml(RETRIED + missing), "TB003") == []

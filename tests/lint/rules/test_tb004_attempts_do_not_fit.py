@@ -164,9 +164,79 @@ def test_sums_of_decimals_that_fit_exactly() -> None:
     assert lint_yaml(policy("1100ms", "1400ms", retry), "TB004") == []
 
 
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("attempt", "p99", "help", "fixed"),
+    [
+        (
+            "1s",
+            "800ms",
+            "set max_attempts: 2, or set attempt_timeout: 800ms or less",
+            "2",
+        ),
+        ("1s", "801ms", "set max_attempts: 2", "2"),
+        (
+            "2s",
+            "800ms",
+            "set max_attempts: 1, or set attempt_timeout: 800ms or less",
+            "800ms",
+        ),
+        ("2s", "801ms", "set max_attempts: 1", None),
+    ],
+)
+def test_advice_keeps_healthy_calls(
+    attempt: str, p99: str, help: str, fixed: str | None
+) -> None:
+    """(2.7 s - 0.3 s) / 3 = 800 ms fit; a p99 over that needs longer attempts."""
+    facts = f"facts: {{latency: {{p99: {p99}}}}}"
+    text = policy(attempt, "2700ms", "{max_attempts: 3}", facts)
+    (found,) = lint_yaml(text, "TB004")
+    assert found.help == help
+    edits = () if found.fix is None else found.fix.edits
+    assert [edit.text for edit in edits] == ([] if fixed is None else [fixed])
+
+
+@pytest.mark.parametrize(
+    ("wait", "budget", "p99", "help"),
+    [
+        ("500ms", "2s", "100ms", "set attempt_timeout: 450ms or less"),
+        (
+            "500ms",
+            "2s",
+            "500ms",
+            "set budget: 4.7s, since attempts that fit are too short",
+        ),
+        ("1s", "2s", "100ms", "shorten the waits: they alone use up the budget"),
+    ],
+)
+def test_advice_where_no_attempt_completes(
+    wait: str, budget: str, p99: str, help: str
+) -> None:
+    """1.8 s after a wait of 0.5 s are over 2 s: (2 - 0.1) / 2 - 0.5 = 0.45 s fit."""
+    more = (
+        f"facts: {{latency: {{p99: {p99}}}}}\n"
+        f"bulkhead: {{max_concurrent: 2, max_wait: {wait}}}"
+    )
+    text = policy("1800ms", budget, "{max_attempts: 2}", more)
+    (found,) = lint_yaml(text, "TB004")
+    assert "none of 2 attempts can complete, 1 can start" in found.message
+    assert found.help == help
+
+
+def test_unlimited_attempts_are_not_counted() -> None:
+    """A control loop tries for as long as its budget lasts."""
+    text = operation_yaml(
+        f"{HEAD}attempt_timeout: 1s\nbudget: 2s\nretry: {{max_attempts: unlimited}}",
+        service="class: control_loop",
+    )
+    assert lint_yaml(text, "TB004") == []
+
+
 def test_attempts_at_or_over_the_budget_are_left_to_tb003() -> None:
     """One cause gives one finding."""
     assert lint_yaml(policy("5s", "3s", "{max_attempts: 3}"), "TB004") == []
+    assert lint_yaml(policy("3s", "3s", "{max_attempts: 3}"), "TB004") == []
+    assert len(lint_yaml(policy("2999ms", "3s", "{max_attempts: 3}"), "TB004")) == 1
 
 
 @pytest.mark.parametrize(
@@ -176,6 +246,8 @@ def test_attempts_at_or_over_the_budget_are_left_to_tb003() -> None:
         "budget: 2s\nretry: {max_attempts: 3}",
         "attempt_timeout: 2s\nbudget: 3s",
         "attempt_timeout: 2s\nbudget: 3s\nretry: {max_attempts: 1}",
+        "attempt_timeout: {connect: 2s}\nbudget: 3s\nretry: {max_attempts: 3}",
+        "attempt_timeout: 2s\nbudget: {inherit: true}\nretry: {max_attempts: 3}",
     ],
 )
 def test_needs_timeout_budget_and_retries(settings: str) -> None:

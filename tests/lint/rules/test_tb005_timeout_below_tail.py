@@ -105,6 +105,13 @@ def test_what_is_tried_again(retry: str, again: bool) -> None:
     assert found.message.endswith(" and are tried again") is again
 
 
+@pytest.mark.parametrize("timeout", ["off", "{connect: 1ms}"])
+def test_calls_without_a_total_cut_nothing(timeout: str) -> None:
+    """Only a limit of the whole attempt cuts healthy calls."""
+    result = run_yaml(policy(timeout, "{mean: 1ms}"), "TB005")
+    assert (result.diagnostics, result.coverage.skipped) == ((), ())
+
+
 def test_hedged_operations_cut_their_tail_on_purpose() -> None:
     """A hedge takes over where the attempt is cut."""
     assert lint_yaml(policy("250ms", more="hedge: {delay: 100ms}"), "TB005") == []
