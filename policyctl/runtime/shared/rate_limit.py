@@ -11,7 +11,7 @@ from math import inf
 
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import PolicyConfigError
-from policyctl.runtime.rate_limit import TokenBucket
+from policyctl.runtime.rate_limit import EARLY, TokenBucket
 from policyctl.runtime.shared.link import AWAY, TICK, link_to
 from policyctl.runtime.shared.waiting import (
     ABANDONED,
@@ -47,7 +47,7 @@ tokens = math.min(burst, tokens + tonumber(ARGV[4]))
 local answers = {}
 for _, longest in ipairs(wanted) do
   local wait = math.max(0, (1 - tokens) / rate)
-  if wait <= longest then
+  if wait < longest + 1 then
     tokens = tokens - 1
     answers[#answers + 1] = math.floor(wait)
   else
@@ -62,7 +62,8 @@ return {string.format('%.9f', tokens), answers}
 """)
 """``ARGV``: tokens a second, burst, the longest waits in microseconds as JSON, tokens to
 give back. The reply is the tokens left and, for each wait, the microseconds until its
-token is there, or minus one minus those after which there would be one."""
+token is there, or minus one minus those after which there would be one. A part of a
+microsecond is no wait: it is the rounding of the sum, and the bucket owes it."""
 
 
 class SharedBucket(TokenBucket):
@@ -164,7 +165,7 @@ class SharedBucket(TokenBucket):
         if self._link.state == AWAY:
             return super().take(longest_wait)
         wait = self._next_at - CLOCK.now()
-        if wait > longest_wait and self.settings.mode == "enforce":
+        if wait - EARLY > longest_wait and self.settings.mode == "enforce":
             with self._lock:
                 self.rejected += 1
             return False, wait
