@@ -56,6 +56,12 @@ def test_p999_is_the_better_timeout() -> None:
     assert found.help == "set attempt_timeout: 450ms"
 
 
+def test_the_median_alone_gives_a_timeout_too() -> None:
+    """Three times the median, where the tail is not known."""
+    (found,) = lint_yaml(policy("50ms", "{p50: 80ms}"), "TB005")
+    assert found.help == "set attempt_timeout: 240ms"
+
+
 P50, P99 = (f"payment_api.operations.charge.facts.latency.p{n}" for n in (50, 99))
 
 
