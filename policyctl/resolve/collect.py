@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from policyctl.diagnostics import Diagnostic, Severity
+from policyctl.model.dump import dump
 from policyctl.model.validate import parse_document
 from policyctl.resolve.inputs import InputFile
 from policyctl.source.files import unreadable
@@ -69,7 +70,7 @@ class Collected:
             if parsed.model is None or errors:
                 self._add_broken(document, tuple(errors), file.reported)
             elif not _errors(result.diagnostics):
-                data = parsed.model.model_dump(exclude_unset=True)
+                data = dump(parsed.model)
                 self._add_declared(document, data, file.reported)
         if file.reported:
             self.findings += findings
