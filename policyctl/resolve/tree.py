@@ -85,9 +85,10 @@ class Block:
     def get(self, key: str) -> Any:
         """The value of a leaf; None where it is absent, off, or a block."""
         node = self.entries.get(key)
-        if type(node) is Leaf and node.value != OFF:
-            return node.value
-        return None
+        if type(node) is not Leaf:
+            return None
+        value = node.value
+        return None if type(value) is str and value == OFF else value
 
     def block(self, key: str) -> Block | None:
         """The block under ``key``; None where it is absent, off, or a leaf."""

@@ -6,6 +6,7 @@ All times are seconds; ``math.inf`` stands for a call that nothing bounds.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Final
 
 from policyctl.resolve.policy import (
@@ -47,6 +48,7 @@ def longest_waits(backoff: Backoff, retries: int | None, floor: float = 0.0) -> 
     return _sum_waits(first, multiplier, cap, retries, floor)
 
 
+@lru_cache(4096)
 def _sum_waits(
     first: float, multiplier: float, cap: float, count: int, floor: float
 ) -> float:

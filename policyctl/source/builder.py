@@ -199,13 +199,16 @@ class Builder:
         self._stack.append(node)
 
     def _mapping_start(self, event: StartEvent) -> None:
-        node = MappingNode(event.start_mark.index, 0, bool(event.flow_style))
+        at = event.start_mark.index
+        if at < _SHARED:
+            at = OFFSETS[at]
+        node = MappingNode(at, 0, bool(event.flow_style), {})
         self._start(node, event)
         self._entries = node.entries
         self._items = None
 
     def _sequence_start(self, event: StartEvent) -> None:
-        node = SequenceNode(event.start_mark.index, 0, bool(event.flow_style))
+        node = SequenceNode(event.start_mark.index, 0, bool(event.flow_style), [])
         self._start(node, event)
         self._items = node.items
 
@@ -222,7 +225,8 @@ class Builder:
     def _close(self, event: Event) -> MappingNode | SequenceNode:
         node = self._stack.pop()
         if node.flow:
-            self._end = event.end_mark.index
+            end = event.end_mark.index
+            self._end = OFFSETS[end] if end < _SHARED else end
         node.end = self._end
         if self._anchors.pending:
             self._anchors.close(node, self._count)
