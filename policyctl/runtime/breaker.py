@@ -33,6 +33,7 @@ DISABLED = "disabled"
 REFUSED = -1
 """``admit`` answers this instead of an episode when the attempt must not run."""
 _MANY_QUEUES = 16
+_NO_PERMITS: dict[int, float] = {}
 UNCOUNTED = -2
 """The episode of attempts that run although they would be refused (mode observe)."""
 
@@ -95,7 +96,7 @@ class Breaker:
         self._state = CLOSED
         self._successes = 0
         self._manual: str | None = _manual_of(settings)
-        self._permits: dict[int, float] = {}
+        self._permits = _NO_PERMITS
         self.window: CountWindow | TimeWindow | None = None
         if settings.failure_ratio is not None or settings.slow_call is not None:
             self.window = make_window(settings.window)
@@ -258,8 +259,13 @@ class Breaker:
                 return self._refuse()
             if len(self._permits) >= self.settings.half_open_max_calls:
                 return self._refuse()
-            self._permits[permit] = now
+            self._take_permit(permit, now)
         return self.episode
+
+    def _take_permit(self, permit: int, now: float) -> None:
+        if not self._permits:
+            self._permits = {}
+        self._permits[permit] = now
 
     def _refuse(self) -> int:
         self.rejected += 1

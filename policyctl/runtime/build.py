@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from policyctl.runtime.bulkhead import Waiters
 from policyctl.runtime.classify import Classifier
 from policyctl.runtime.errors import PolicyConfigError
@@ -46,7 +44,7 @@ def build(policy: Policy, declared: dict[str, Any], random: Chance) -> None:
     """
     changed, variables = apply_overrides(policy.service, policy.operation, declared)
     blocks = changed if variables else declared
-    policy.settings = MappingProxyType(blocks)
+    policy.blocks = blocks
     policy.transport = blocks.get("transport")
     policy.wrapped = policy._async_call = policy._sync_call = policy._workers = None
     _set_limits(policy, blocks.get("attempt_timeout"), blocks.get("budget"))

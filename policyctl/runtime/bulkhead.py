@@ -108,6 +108,10 @@ class TaskWaiter(Waiter):
             self.future.set_result(None)
 
 
+_NOBODY: list[Waiter] = []
+"""The queue before somebody had to wait."""
+
+
 class Waiters:
     """The queue in front of one gate, and the limit behind it."""
 
@@ -118,7 +122,7 @@ class Waiters:
         self.settings = settings
         self.max_concurrent = settings.max_concurrent
         self.rejected = 0
-        self.queue: list[Waiter] = []
+        self.queue = _NOBODY
         if settings.mode != "disabled":
             gate.limit = settings.max_concurrent
         gate.waiters = self
@@ -131,7 +135,9 @@ class Waiters:
             return self._try_under_lock()
         c, queue, most = self.gate.cell, self.queue, self.max_concurrent
         # One line, so that nobody enters or leaves at the side meanwhile.
-        c.cell_contents = (ok := (n := c.cell_contents) % UNUSUAL < most and not queue) + n
+        c.cell_contents = (
+            ok := (n := c.cell_contents) % UNUSUAL < most and not queue
+        ) + n
         return ok
 
     def _try_under_lock(self) -> bool:
@@ -161,6 +167,8 @@ class Waiters:
             if len(self.queue) >= self.settings.max_queue:
                 self.rejected += 1
                 return QUEUE_FULL
+            if self.queue is _NOBODY:
+                self.queue = []
             self.queue.append(waiter)
             if len(self.queue) == 1:
                 self.gate.add(UNUSUAL)

@@ -59,7 +59,7 @@ class Classifier:
         "_known",
         "_never",
         "_never_status",
-        "_own",
+        "_operation",
         "_record",
         "_record_result",
         "_record_status",
@@ -67,6 +67,7 @@ class Classifier:
         "_retry_error",
         "_retry_result",
         "_retry_status",
+        "_service",
         "_statuses",
         "checks_results",
         "has_result_rules",
@@ -81,7 +82,8 @@ class Classifier:
         retry: Retry | None = None,
         circuit_breaker: CircuitBreaker | None = None,
     ) -> None:
-        self._own = (service, operation)
+        self._service = service
+        self._operation = operation
         self._known = _NOTHING_KNOWN
         self._conditions = condition_table(transport)
         self._set_breaker(circuit_breaker)
@@ -213,8 +215,8 @@ class Classifier:
         conditions = self._conditions.of(error)
         if isinstance(error, PolicyConfigError):
             return FAILURE if self._record.matches(error) else SUCCESS
-        same = self._own == (error.service, error.operation)
-        own = same and self._own != ("", "")
+        same = error.operation == self._operation and error.service == self._service
+        own = same and bool(self._service or self._operation)
         timeout = same and isinstance(error, AttemptTimeoutError)
         if (own and not timeout) or self._ignore.matches(error, conditions):
             flags = NEUTRAL

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from policyctl.runtime.policy import Policy
     from policyctl.runtime.timer import Place
 
+
 def refuse(policy: Policy, now: float | None) -> CircuitOpenError | None:
     """The error to raise at once where nothing else could come of the call.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from _weakrefset import WeakSet
+from types import MappingProxyType
 
 from policyctl.runtime.build import build
 from policyctl.runtime.chance import RANDOM
@@ -60,7 +61,8 @@ if TYPE_CHECKING:
 THREADS = 64
 """Worker threads for an operation without a bulkhead."""
 
-_policies: WeakSet[Policy] = WeakSet()
+_nameless: WeakSet[Policy] = WeakSet()
+"""Policies that the registry does not know."""
 
 
 class Policy:
@@ -76,7 +78,7 @@ class Policy:
     Attributes:
         service: the service's name, empty for a policy without one.
         operation: the operation's name.
-        settings: the blocks by name, after overrides; None where one is absent.
+        blocks: the settings by name, not to be changed; ``settings`` for users.
 
     Raises:
         PolicyConfigError: settings that are wrong, not served, or at odds with a live
@@ -92,6 +94,7 @@ class Policy:
         "argument",
         "asleep",
         "attempt_limit",
+        "blocks",
         "breaker",
         "bucket",
         "budget_total",
@@ -107,7 +110,6 @@ class Policy:
         "scopes",
         "sending",
         "service",
-        "settings",
         "strategies",
         "transport",
         "waiters",
@@ -118,7 +120,7 @@ class Policy:
 
     service: str
     operation: str
-    settings: Mapping[str, Any]
+    blocks: dict[str, Any]
     transport: str | None
     gate: Gate
     breaker: Breaker | None
@@ -197,11 +199,11 @@ class Policy:
             policy.service = service
             policy.operation = operation
             build(policy, declared, random)
-            _policies.add(policy)
             return policy
 
         if not service or not operation:
             found = make()
+            _nameless.add(found)
         else:
             name = f"{service}.{operation}"
             found = registry.claim(name, declared, make, _place())
@@ -258,6 +260,11 @@ class Policy:
         return self(fn)(*args, **kwargs)
 
     # -- parts ---------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The blocks by name, after overrides; None where one is absent."""
+        return MappingProxyType(self.blocks)
 
     @property
     def name(self) -> str:
@@ -371,7 +378,7 @@ class Policy:
     @property
     def is_stream(self) -> bool:
         """Whether it guards generators instead of functions."""
-        return self.settings.get("kind") == "stream"
+        return self.blocks.get("kind") == "stream"
 
     @property
     def always_slow(self) -> bool:
@@ -394,7 +401,7 @@ class Policy:
     @property
     def retries_for_ever(self) -> bool:
         """Whether nothing but the budget ends the retries."""
-        retry = self.settings.get("retry")
+        retry = self.blocks.get("retry")
         return retry is not None and retry.max_attempts is None
 
     def release_slot(self) -> None:
@@ -472,12 +479,12 @@ class Policy:
             self.fall_asleep()
 
 
-def _place() -> str:
+def _place() -> tuple[str, int]:
     """Where the policy is being defined, for an error about a clash of names."""
     import sys
 
     frame = sys._getframe(2)
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 def _after_fork_in_child() -> None:
@@ -485,7 +492,7 @@ def _after_fork_in_child() -> None:
     SHARED.after_fork()
     SWITCH.after_fork()
     EVENTS.after_fork()
-    for policy in list(_policies):
+    for policy in [*registry.in_use(), *_nameless]:
         policy.after_fork()
 
 

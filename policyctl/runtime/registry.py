@@ -9,6 +9,7 @@ over a reload.
 from __future__ import annotations
 
 from _thread import RLock
+from _weakrefset import WeakSet
 
 from policyctl.runtime.errors import PolicyConfigError
 
@@ -21,14 +22,18 @@ if TYPE_CHECKING:
     from policyctl.runtime.queues import Queue
     from policyctl.runtime.views import BulkheadView, CircuitBreakerView
 
+    Place = tuple[str, int]
+
 
 class _Entry:
-    __slots__ = ("place", "policy", "settings")
+    __slots__ = ("file", "line", "policy", "settings")
 
-    def __init__(self, policy: Policy, settings: Mapping[str, Any], place: str) -> None:
+    def __init__(
+        self, policy: Policy, settings: Mapping[str, Any], place: Place
+    ) -> None:
         self.policy = policy
         self.settings = settings
-        self.place = place
+        self.file, self.line = place
 
 
 class Registry:
@@ -40,6 +45,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {}
+        self._forgotten: WeakSet[Policy] = WeakSet()
         self._lock = RLock()
 
     def claim(
@@ -47,7 +53,7 @@ class Registry:
         name: str,
         settings: Mapping[str, Any],
         make: Callable[[], Policy],
-        place: str = "",
+        place: Place = ("", 0),
     ) -> Policy:
         """The live policy called ``name``, made now if there is none.
 
@@ -55,7 +61,7 @@ class Registry:
             name: ``service.operation``.
             settings: what it was declared with, before overrides, by argument.
             make: builds it; called at most once, inside the registry's lock.
-            place: where it is declared, for the error.
+            place: the file and line that declare it, for the error.
 
         Raises:
             PolicyConfigError: ``name`` is taken by a policy with other settings.
@@ -155,8 +161,15 @@ class Registry:
             PolicyConfigError: the name is unknown.
         """
         with self._lock:
-            if self._entries.pop(name, None) is None:
+            entry = self._entries.pop(name, None)
+            if entry is None:
                 raise self._unknown(name)
+            self._forgotten.add(entry.policy)
+
+    def in_use(self) -> list[Policy]:
+        """All policies that had a name here and can still be called."""
+        named = [entry.policy for entry in list(self._entries.values())]
+        return [*named, *self._forgotten]
 
     def after_fork(self) -> None:
         """Replace the lock, which another thread may have held at the fork."""
@@ -183,13 +196,13 @@ def _first_difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | N
 
 
 def _conflict(
-    name: str, key: str, entry: _Entry, settings: Mapping[str, Any], place: str
+    name: str, key: str, entry: _Entry, settings: Mapping[str, Any], place: Place
 ) -> PolicyConfigError:
     old, new = entry.settings.get(key), settings.get(key)
     service, _, operation = name.partition(".")
     return PolicyConfigError(
-        f"defined with {new!r}{_at(place)}, but it is live with {old!r}"
-        f"{_at(entry.place)}",
+        f"defined with {new!r}{_at(*place)}, but it is live with {old!r}"
+        f"{_at(entry.file, entry.line)}",
         path=key,
         help="give the two policies different names, or the same settings",
         service=service,
@@ -197,8 +210,8 @@ def _conflict(
     )
 
 
-def _at(place: str) -> str:
-    return f" at {place}" if place else ""
+def _at(file: str, line: int) -> str:
+    return f" at {file}:{line}" if file else ""
 
 
 registry = Registry()

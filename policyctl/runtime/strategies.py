@@ -156,10 +156,19 @@ class Strategies:
     Attributes:
         budget: the tokens that retries take, None where there is no such limit.
         hints: whether the server is asked.
+        random: spreads the delays.
         longest_hint: seconds that a server may ask to wait; more ends the call.
     """
 
-    __slots__ = ("_made", "_parts", "budget", "hints", "longest_hint")
+    __slots__ = (
+        "_classifier",
+        "_made",
+        "_settings",
+        "budget",
+        "hints",
+        "longest_hint",
+        "random",
+    )
 
     def __init__(
         self,
@@ -171,7 +180,9 @@ class Strategies:
         hints = settings.retry_after
         self.hints = hints is not None
         self._made: tuple[Any, Any, Any] | None = None
-        self._parts = settings, random, classifier
+        self._settings = settings
+        self._classifier = classifier
+        self.random = random
         self.longest_hint = inf if hints is None or hints.max is None else hints.max
         self.budget = (
             None if settings.budget is None else TokenBudget(settings.budget, gate)
@@ -181,7 +192,7 @@ class Strategies:
         """Stop, wait and retry; made when they are first asked for."""
         if self._made is not None:
             return self._made
-        settings, random, classifier = self._parts
+        settings, random, classifier = self._settings, self.random, self._classifier
         stop: Any = stop_never
         if settings.max_attempts is not None:
             stop = stop_after_attempt(settings.max_attempts)

@@ -14,6 +14,7 @@ import pytest
 from policyctl.runtime import settings
 from policyctl.runtime.errors import CircuitOpenError
 from policyctl.runtime.policy import Policy
+from policyctl.runtime.registry import registry
 
 NOW = settings.Backoff(initial=0.0, max=0.0)
 
@@ -82,6 +83,38 @@ async def test_success_makes_no_garbage() -> None:
         assert gc.collect() < 20
     finally:
         gc.enable()
+
+
+def test_a_policy_at_rest_is_small() -> None:
+    """Five patterns take less than 2 KiB a policy, its name and place included."""
+    names = [f"small.operation_{number}" for number in range(300)]
+
+    def make(first: int, last: int) -> None:
+        for name in names[first:last]:
+            service, _, operation = name.partition(".")
+            Policy(
+                service=service,
+                operation=operation,
+                attempt_timeout=settings.AttemptTimeout(total=5.0),
+                budget=settings.Budget(total=9.0),
+                retry=settings.Retry(retry_on=("ConnectionError",)),
+                circuit_breaker=settings.CircuitBreaker(failure_threshold=5),
+                bulkhead=settings.Bulkhead(max_concurrent=4),
+            )
+
+    try:
+        make(0, 100)
+        gc.collect()
+        tracemalloc.start()
+        before = tracemalloc.get_traced_memory()[0]
+        make(100, 300)
+        gc.collect()
+        size = (tracemalloc.get_traced_memory()[0] - before) / 200
+        tracemalloc.stop()
+    finally:
+        for name in names:
+            registry.forget(name)
+    assert size < 2048
 
 
 def test_wrappers_go_with_their_functions() -> None:

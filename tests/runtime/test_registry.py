@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -164,3 +166,18 @@ def test_threads_that_define_one_policy_at_once_get_one_object() -> None:
     for thread in threads:
         thread.join()
     assert set(map(id, made)) == {id(registry["reg_api.race"])}
+
+
+def test_policies_in_use_are_those_with_a_name_and_the_forgotten_ones() -> None:
+    """C41: after a fork all that can still be called are told, and no other kept alive."""
+    named, forgotten, dropped = make("in_use"), make("forgotten"), make("dropped")
+    registry.forget("reg_api.forgotten")
+    registry.forget("reg_api.dropped")
+    seen = weakref.ref(dropped)
+    del dropped
+    gc.collect()
+    assert seen() is None
+    found = registry.in_use()
+    assert found.count(named) == 1
+    assert found.count(forgotten) == 1
+    assert {policy.name for policy in found}.isdisjoint({"reg_api.dropped"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 from weakref import WeakSet
 
@@ -33,7 +32,7 @@ def change_policy(policy: Policy, settings: dict[str, Any], done: set[int]) -> N
         settings: all its blocks by name, after overrides.
         done: parts that other policies share and that have been changed already.
     """
-    old, policy.settings = policy.settings, MappingProxyType(settings)
+    old, policy.blocks = policy.blocks, dict(settings)
     compiled = _compiled_in(policy, old)
 
     def changed(*names: str) -> bool:
@@ -97,7 +96,7 @@ def _take_slow_side(policy: Policy) -> None:
 
 def _change_retry(policy: Policy, settings: Any) -> None:
     old = policy.strategies
-    random = RANDOM if old is None else old._parts[1]
+    random = RANDOM if old is None else old.random
     budget = None if old is None else old.budget
     policy.strategies = None
     if settings is not None:

@@ -212,7 +212,7 @@ class SharedBreaker(Breaker):
             if self._state == HALF_OPEN:
                 if grant is None or grant[0] != self.episode:
                     return self._refuse()
-                self._permits[permit] = now
+                self._take_permit(permit, now)
                 self._leases[permit] = grant[1]
                 return self.episode
         return super()._admit(now, permit)
