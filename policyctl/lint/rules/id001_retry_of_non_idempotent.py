@@ -145,7 +145,8 @@ def _values(policy: Operation, entries: list[str]) -> list[tuple[str, str]]:
     if retry is None:
         return []
     values: list[tuple[str, str]] = []
-    if set(entries) & set(retry.retry_on):
+    left = {*retry.retry_on, *retry.retry_on_status} - set(entries)
+    if set(entries) & set(retry.retry_on) or not left:
         values.append(("retry_on", "[not_sent]"))
     if set(entries) & set(retry.retry_on_status):
         kept = [s if s.isdecimal() else f'"{s}"' for s in retry.retry_on_status]

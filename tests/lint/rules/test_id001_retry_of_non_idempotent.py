@@ -201,3 +201,13 @@ def test_list_of_a_preset_is_shown_there() -> None:
     text = operation_yaml(HTTP, service="extends: [eager]")
     (found,) = lint_yaml(text, "ID001", files={"eager.yaml": preset})
     assert str(found.related[0].span) == "eager.yaml:4:21"
+
+
+def test_something_is_left_to_retry() -> None:
+    """A retry for statuses alone, of no stated transport, would have nothing to do."""
+    text = operation_yaml("idempotent: false\nretry: {retry_on_status: [503]}")
+    (found,) = lint_yaml(text, "ID001")
+    assert found.help is not None
+    assert found.help.startswith(
+        "set retry_on: [not_sent] and retry_on_status: off, or"
+    )
