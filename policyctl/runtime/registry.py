@@ -26,14 +26,19 @@ if TYPE_CHECKING:
 
 
 class _Entry:
-    __slots__ = ("file", "line", "policy", "settings")
+    __slots__ = ("_file", "_line", "policy", "settings")
 
     def __init__(
         self, policy: Policy, settings: Mapping[str, Any], place: Place
     ) -> None:
         self.policy = policy
         self.settings = settings
-        self.file, self.line = place
+        self._file, self._line = place
+
+    @property
+    def place(self) -> str:
+        """Where the policy was declared, empty if nobody knows."""
+        return _place_text((self._file, self._line))
 
 
 class Registry:
@@ -201,8 +206,8 @@ def _conflict(
     old, new = entry.settings.get(key), settings.get(key)
     service, _, operation = name.partition(".")
     return PolicyConfigError(
-        f"defined with {new!r}{_at(*place)}, but it is live with {old!r}"
-        f"{_at(entry.file, entry.line)}",
+        f"defined with {new!r}{_at(_place_text(place))}, but it is live with {old!r}"
+        f"{_at(entry.place)}",
         path=key,
         help="give the two policies different names, or the same settings",
         service=service,
@@ -210,8 +215,13 @@ def _conflict(
     )
 
 
-def _at(file: str, line: int) -> str:
-    return f" at {file}:{line}" if file else ""
+def _place_text(place: Place) -> str:
+    file, line = place
+    return f"{file}:{line}" if file else ""
+
+
+def _at(place: str) -> str:
+    return f" at {place}" if place else ""
 
 
 registry = Registry()
