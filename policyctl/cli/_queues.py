@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from policyctl.cli._errors import CommandError, UsageError
+from policyctl.cli._queue_remedies import remedy
 from policyctl.runtime.queues.admin import open_file, open_server
 from policyctl.runtime.queues.records import Dead, Taken
 from policyctl.runtime.queues.redis_store import RedisStore
@@ -23,8 +24,15 @@ WIDEST = 60
 """Characters of a payload that a table shows."""
 
 
-def open_queues(target: str, name: str | None) -> Mapping[str, AnyStore]:
+def open_queues(
+    target: str, name: str | None, *, writing: bool = False
+) -> Mapping[str, AnyStore]:
     """The queues of a file or server by name, or the one that is asked for.
+
+    Args:
+        target: the file or the address.
+        name: the one queue that is wanted.
+        writing: whether they are to be changed; else a file is only read.
 
     Raises:
         CommandError: there is no such place or queue, or it cannot be read.
@@ -39,7 +47,7 @@ def open_queues(target: str, name: str | None) -> Mapping[str, AnyStore]:
         found = guarded(lambda: open_server(target))
         target = "the server"
     else:
-        found = guarded(lambda: open_file(target))
+        found = guarded(lambda: open_file(target, writing=writing))
     if name is None:
         return found
     if name not in found:
@@ -56,10 +64,13 @@ def guarded(run: Callable[[], R]) -> R:
         return run()
     except StoreUnavailableError as error:
         raise CommandError(
-            f"{error.store}: {error.message}",
-            "name the file of an sqlite queue, or the address of a server such as "
-            "redis://127.0.0.1:6379/0; a damaged file is replaced when its program "
-            "next starts",
+            f"{error.store}: {error.message}", remedy(error, error.message)
+        ) from error
+    except FileNotFoundError as error:
+        raise CommandError(
+            f"{error.filename}: there is no such file",
+            "give the path of the queue, as in its policy; it is relative to the folder "
+            "that the service runs in, and the file is made by the first put",
         ) from error
 
 

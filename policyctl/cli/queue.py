@@ -216,7 +216,7 @@ def _change(
     from policyctl.cli import _queues
     from policyctl.cli._progress import Progress
 
-    stores = _queues.open_queues(target, queue)
+    stores = _queues.open_queues(target, queue, writing=yes)
     counts: dict[str, int] = {}
     with Progress(console(), f"{step} dead letters") as progress:
         for name, store in stores.items():

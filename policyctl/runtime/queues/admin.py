@@ -14,16 +14,20 @@ from typing import Any, Final
 from policyctl.runtime.queues.redis_store import RedisStore
 from policyctl.runtime.queues.settings import QueueSettings, Redis, Sqlite
 from policyctl.runtime.queues.sqlite_store import SqliteStore
-from policyctl.runtime.stores.errors import StoreUnavailableError
+from policyctl.runtime.stores.errors import StoreDamagedError, StoreUnavailableError
 from policyctl.runtime.stores.redis import RedisServer
-from policyctl.runtime.stores.sqlite import connect
+from policyctl.runtime.stores.sqlite_read import ReadOnlyDatabase
 
 NO_LIMIT: Final = 1_000_000_000
 URL_ENV: Final = "POLICYCTL_QUEUE_URL"
 
 
-def open_file(path: str) -> dict[str, SqliteStore]:
+def open_file(path: str, *, writing: bool = False) -> dict[str, SqliteStore]:
     """The stores of all queues of a file, by name; nothing is made or repaired.
+
+    Args:
+        path: the file.
+        writing: whether steps may change it; else it is only read, without a trace.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -32,22 +36,27 @@ def open_file(path: str) -> dict[str, SqliteStore]:
     if not Path(path).is_file():
         raise FileNotFoundError(2, "there is no such file", path)
     try:
-        connection = connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
-        try:
-            rows = connection.execute(
-                "SELECT name, max_size, max_bytes, warn_at FROM queues ORDER BY name"
-            ).fetchall()
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
+        rows = ReadOnlyDatabase(path).read(_limits_of_all)
+    except (sqlite3.Error, StoreDamagedError) as error:
         missing = "no such" in str(error)
         message = "it is not a file of queues" if missing else str(error)
         raise StoreUnavailableError(store=path, message=message) from error
-    return {name: _store(path, name, *limits) for name, *limits in rows}
+    return {name: _store(path, name, writing, *limits) for name, *limits in rows}
+
+
+def _limits_of_all(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    return connection.execute(
+        "SELECT name, max_size, max_bytes, warn_at FROM queues ORDER BY name"
+    ).fetchall()
 
 
 def _store(
-    path: str, name: str, max_size: int | None, max_bytes: int | None, warn_at: float
+    path: str,
+    name: str,
+    writing: bool,
+    max_size: int | None,
+    max_bytes: int | None,
+    warn_at: float | None,
 ) -> SqliteStore:
     settings = QueueSettings(
         store=Sqlite(path=path),
@@ -55,7 +64,9 @@ def _store(
         max_bytes=max_bytes,
         warn_at=0.8 if warn_at is None else float(warn_at),
     )
-    return SqliteStore(path, ("", name), settings, lambda _: None, repairs=False)
+    return SqliteStore(
+        path, ("", name), settings, lambda _: None, repairs=False, reads=not writing
+    )
 
 
 def open_server(url: str) -> dict[str, RedisStore]:

@@ -35,6 +35,7 @@ from policyctl.runtime.stores.errors import (
     StoreUnavailableError,
 )
 from policyctl.runtime.stores.sqlite import RESERVE_BYTES, Database, free_bytes
+from policyctl.runtime.stores.sqlite_read import ReadOnlyDatabase
 
 R = TypeVar("R")
 
@@ -51,6 +52,7 @@ class SqliteStore:
         settings: the queue's limits.
         recovered: called with what became of a damaged file.
         repairs: whether a damaged file is replaced; else it is an error.
+        reads: whether the file is only read, and nothing made beside it.
         max_pages: the most pages of the file, for tests of full disks.
     """
 
@@ -62,11 +64,16 @@ class SqliteStore:
         recovered: Callable[[dict[str, object]], None],
         *,
         repairs: bool = True,
+        reads: bool = False,
         max_pages: int | None = None,
     ) -> None:
         self.settings = settings
         self._names = names
-        self._database = Database(path, SCHEMA, max_pages=max_pages)
+        self._database = (
+            ReadOnlyDatabase(path)
+            if reads
+            else Database(path, SCHEMA, max_pages=max_pages)
+        )
         self._recovered = recovered
         self._repairs = repairs
         self._removals = 0
