@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 class _Entry:
-    __slots__ = ("_file", "_line", "policy", "settings")
+    __slots__ = ("file", "line", "policy", "settings")
 
     def __init__(
         self, policy: Policy, settings: Mapping[str, Any], place: Place
     ) -> None:
         self.policy = policy
         self.settings = settings
-        self._file, self._line = place
+        self.file, self.line = place
 
     @property
     def place(self) -> str:
         """Where the policy was declared, empty if nobody knows."""
-        return _place_text((self._file, self._line))
+        return _place_text((self.file, self.line))
 
 
 class Registry:
