@@ -119,3 +119,38 @@ def test_one_instance_lost(instances: int, count: int) -> None:
             "with one of 10 instances lost, 240/s x 3 attempts = 720/s reach what is left "
             "of the capacity, 720/s"
         )
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("settings", "attempts"),
+    [
+        ("retry: {budget: {ratio: 10%, refill: request, floor: 0/s}}", 264),
+        ("retry: {budget: {ratio: 10%, refill: success, floor: 0/s}}", 240),
+        ("retry: {budget: {ratio: 10%, refill: success, floor: 12/s}}", 288),
+        ("retry: {budget: {ratio: 10%, refill: request, floor: 12/s}}", 312),
+        ("retry: {max_attempts: 2, budget: {ratio: 100%, refill: request}}", 480),
+        ("retry: {max_attempts: 1}", 240),
+        ("hedge: {delay: 100ms, budget: 5%}", 252),
+    ],
+)
+def test_budgets_bound_what_everything_failing_makes(
+    settings: str, attempts: int
+) -> None:
+    """240/s x 1.1; no refill while all fail; 4 x 12/s on top; at most 2 attempts; 5 %."""
+    facts = "facts: {rate: 240/s, callers: 4}"
+    for capacity, count in ((attempts, 1), (attempts + 1, 0)):
+        text = operation_yaml(
+            f"transport: http\nidempotent: true\n{facts}\n{settings}",
+            f"facts: {{capacity: {capacity}/s}}",
+        )
+        assert len(lint_yaml(text, "GR005")) == count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("capacity", "count"), [("1440/s", 1), ("1441/s", 0)])
+def test_layers_in_front_multiply(capacity: str, count: int) -> None:
+    """240/s x 3 x 2 attempts of a mesh are 1,440/s."""
+    mesh = "layers: [{name: mesh, max_attempts: 2}]"
+    text = policy(capacity).replace("source: load test 41", mesh)
+    assert len(lint_yaml(text, "GR005")) == count
