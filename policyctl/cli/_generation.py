@@ -111,7 +111,7 @@ def _run(
     confirm: Confirm | None,
 ) -> Outcome:
     session = _session.load(
-        loaded, request.paths, environment=request.environment, whole=True
+        loaded, request.paths, environment=request.environment, whole=True, frugal=True
     )
     options = options_of(request, loaded, session)
     stopped = Outcome(

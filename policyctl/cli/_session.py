@@ -60,13 +60,15 @@ def load(
     environment: str | None = None,
     stdin_filename: str | None = None,
     whole: bool = False,
+    frugal: bool = False,
 ) -> Session:
     """Read and resolve the policies at ``paths``, by default the configured ones.
 
-    ``whole``: see :func:`policyctl.cli._inputs.gather`.
+    ``whole``: see :func:`policyctl.cli._inputs.gather`; ``frugal``: see
+    :class:`policyctl.resolve.inputs.Inputs`.
     """
     gathered = gather(config, paths, stdin_filename, whole)
-    return _resolve(config, gathered, environment or config.environment)
+    return _resolve(config, gathered, environment or config.environment, frugal)
 
 
 def changed(session: Session, contents: Mapping[str, bytes]) -> Session:
@@ -88,10 +90,15 @@ def forget() -> None:
     _latest.clear()
 
 
-def _resolve(config: Config, gathered: Gathered, overlay: str | None) -> Session:
+def _resolve(
+    config: Config, gathered: Gathered, overlay: str | None, frugal: bool = False
+) -> Session:
     loaded = project.load_project(
         project.Inputs(
-            tuple(map(_input, gathered.files)), gathered.preset_folders, overlay
+            tuple(map(_input, gathered.files)),
+            gathered.preset_folders,
+            overlay,
+            frugal=frugal,
         )
     )
     findings = (*gathered.findings, *loaded.diagnostics)

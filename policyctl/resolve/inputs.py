@@ -32,12 +32,15 @@ class Inputs:
             in ``files`` already (the same path on disk) is not read again.
         environment: the overlay to apply, or None.
         packaged: whether the presets that ship with policyctl can be extended.
+        frugal: whether documents let go of their nodes, for a run that looks at few of
+            their places again; halves the memory of a fleet.
     """
 
     files: tuple[InputFile, ...]
     preset_folders: tuple[Path, ...] = ()
     environment: str | None = None
     packaged: bool = True
+    frugal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

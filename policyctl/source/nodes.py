@@ -5,11 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from policyctl.diagnostics import Span
 
 PathPart = str | int
 NodePath = tuple[PathPart, ...]
+_Place = tuple[tuple[int, int], tuple[int, int]]
+"""Start and end of a value as a reader looks for it, and of its key."""
 
 
 @dataclass(slots=True)
@@ -153,6 +156,32 @@ class Document:
     start: int = 0
     end: int = 0
     _comments: tuple[Comment, ...] | None = None
+    _places: dict[NodePath, _Place] | None = None
+
+    def release(self) -> None:
+        """Let go of the nodes, which are most of a document's memory.
+
+        The places of names that every run asks for are kept; for any other question
+        the nodes are read from the text again.
+        """
+        if self._places is None:
+            self._places = {
+                path: (self._value_place(path), self._key_place(path))
+                for path in _named(self.root)
+            }
+        del self.root
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Node:
+            """The nodes of a document that let go of them."""
+            if name != "root":
+                raise AttributeError(name)
+            from policyctl.source.reader import read
+
+            again = read(self.source.text.encode("utf-8"), self.source.path)
+            self.root = next(d for d in again.documents if d.index == self.index).root
+            return self.root
 
     @property
     def comments(self) -> tuple[Comment, ...]:
@@ -193,6 +222,19 @@ class Document:
         For a block value (a mapping or sequence in block style) and for an empty one the
         span of its key is returned, since that is the place a reader looks for.
         """
+        places = self._places
+        if places is not None and path in places:
+            return self.source.span(*places[path][0])
+        return self.source.span(*self._value_place(path))
+
+    def locate_key(self, path: NodePath) -> Span:
+        """The span of the key at ``path`` (of the item for a sequence index)."""
+        places = self._places
+        if places is not None and path in places:
+            return self.source.span(*places[path][1])
+        return self.source.span(*self._key_place(path))
+
+    def _value_place(self, path: NodePath) -> tuple[int, int]:
         found_key: ScalarNode | None = None
         found: Node = self.root
         for _part, key, node in self.walk(path):
@@ -200,12 +242,23 @@ class Document:
         if found_key is not None:
             block = not isinstance(found, ScalarNode) and not found.flow
             if block or found.start == found.end:
-                return self.span(found_key)
-        return self.span(found)
+                found = found_key
+        return found.start, found.end
 
-    def locate_key(self, path: NodePath) -> Span:
-        """The span of the key at ``path`` (of the item for a sequence index)."""
+    def _key_place(self, path: NodePath) -> tuple[int, int]:
         found: Node = self.root
         for _part, key, node in self.walk(path):
             found = node if key is None else key
-        return self.span(found)
+        return found.start, found.end
+
+
+def _named(root: Node) -> Iterator[NodePath]:
+    """The paths of the names in a document, which every run asks for."""
+    for name, entry in root.entries.items() if isinstance(root, MappingNode) else ():
+        node = entry.value
+        if name in ("service", "preset"):
+            yield (name,)
+        elif isinstance(node, MappingNode) and name in ("operations", "queues"):
+            yield from ((name, inner) for inner in node.entries)
+        elif isinstance(node, SequenceNode) and name == "calls":
+            yield from ((name, index, "to") for index in range(len(node.items)))
