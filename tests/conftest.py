@@ -8,6 +8,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -34,6 +35,7 @@ URL_ENV = "POLICY_REDIS_URL"
 LONG = 60.0
 """Seconds after which something that has to happen will not; a busy machine takes a few."""
 RUNS_OF_TIMING = 5
+_HERE = str(Path(__file__).parent)
 _pid = os.getpid()
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -101,6 +103,22 @@ def _no_thread_stays() -> Iterator[None]:
         if not thread.daemon and not thread.name.startswith("asyncio_"):
             thread.join(LONG)
             assert not thread.is_alive(), f"{thread.name} outlives its test"
+
+
+@pytest.fixture(autouse=True)
+def _names_are_free_again() -> Iterator[None]:
+    """Policies that a test defines are not live in the next, whichever that is."""
+    before = _defined_here()
+    yield
+    for name in _defined_here() - before:
+        sys.modules["policyctl.runtime.registry"].registry.forget(name)
+
+
+def _defined_here() -> set[str]:
+    """Names of live policies of tests; none where nothing imported the runtime yet."""
+    module: Any = sys.modules.get("policyctl.runtime.registry")
+    entries = {} if module is None else module.registry._entries
+    return {name for name, entry in entries.items() if entry.file.startswith(_HERE)}
 
 
 def join_all(threads: Iterable[threading.Thread]) -> None:
