@@ -8,8 +8,9 @@ pydantic model; ``codec`` an object of one's own with ``encode(value) -> bytes``
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, Protocol
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, cast
 
 from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.lazy import load
@@ -42,7 +43,10 @@ class JsonCodec:
     def encode(self, value: Any) -> bytes:
         """The payload as compact UTF-8 JSON."""
         data = self._shape.pack(value)
-        return _write(data).encode("utf-8")
+        try:
+            return _write(data).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueError(_half_pair(data, error)) from None
 
     def decode(self, data: bytes) -> Any:
         """The payload from its JSON."""
@@ -60,12 +64,61 @@ class ModelCodec:
         if not isinstance(value, self._model):
             raise TypeError(f"{value!r} is not a {self._model.__name__}")
         dumped: Any = value
-        text: str = dumped.model_dump_json()
-        return text.encode("utf-8")
+        try:
+            text: str = dumped.model_dump_json()
+            return text.encode("utf-8")
+        except ValueError as error:
+            data = dumped.model_dump()
+            if _text_without_utf8(data) is None:
+                raise
+            raise ValueError(_half_pair(data, error)) from None
 
     def decode(self, data: bytes) -> Any:
         """The payload, validated."""
         return self._model.model_validate_json(data)
+
+
+def _half_pair(data: Any, error: ValueError) -> str:
+    """What is wrong with a text that has no UTF-8, and where it stands."""
+    place = _text_without_utf8(data)
+    if place is None:
+        return str(error)
+    path, text = place
+    return (
+        f"{path or 'the payload'}: {shown(text)} holds half of a surrogate pair, which "
+        "is no character; decode the text without surrogateescape, or put bytes"
+    )
+
+
+def _text_without_utf8(data: Any, path: str = "") -> tuple[str, str] | None:
+    """The path and the value of the first text that UTF-8 cannot carry."""
+    if isinstance(data, str):
+        return (path, data) if _SURROGATE.search(data) else None
+    members: Iterable[tuple[str, Any]] = ()
+    if isinstance(data, Mapping):
+        mapping: Mapping[Any, Any] = data
+        items = mapping.items()
+        for key in mapping:
+            if _text_without_utf8(key) is not None:
+                return f"a key of {path or 'the payload'}", key
+        members = ((f"{path}.{key}" if path else str(key), each) for key, each in items)
+    elif isinstance(data, list | tuple):
+        numbered = enumerate(cast("Sequence[Any]", data))
+        members = ((f"{path}[{number}]", each) for number, each in numbered)
+    for name, each in members:
+        found = _text_without_utf8(each, name)
+        if found is not None:
+            return found
+    return None
+
+
+def shown(text: str) -> str:
+    """A text as a message shows it: ASCII, and not too much."""
+    return ascii(text if len(text) <= _WIDEST else text[:_WIDEST] + "...")
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_WIDEST = 60
 
 
 def _object(value: Any) -> Any:

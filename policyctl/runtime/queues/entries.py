@@ -51,7 +51,8 @@ def check_ids(ids: Sequence[str], count: int) -> None:
     for id in ids:
         if not isinstance(id, str) or not 0 < len(id) <= LONGEST_ID or "\0" in id:
             raise ValueError(f"an id is a text of 1 to {LONGEST_ID} characters")
-        id.encode("utf-8")
+        if not _is_utf8(id):
+            raise ValueError(f"an id is text that UTF-8 can carry: {id!a}")
 
 
 def lane_of(payload: Any, order_by: str) -> str:
@@ -68,7 +69,17 @@ def lane_of(payload: Any, order_by: str) -> str:
             raise ValueError(f"the payload has no {order_by} to order by") from None
     if value is not None and not isinstance(value, str | int | float):
         value = str(value)
+    if isinstance(value, str) and not _is_utf8(value):
+        raise ValueError(f"{order_by} orders by text that UTF-8 can carry: {value!a}")
     return json.dumps(value, ensure_ascii=False)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _member(value: Any, name: str) -> Any:

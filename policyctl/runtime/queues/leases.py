@@ -21,6 +21,20 @@ LONGEST_ERROR = 1000
 """Characters of an error's text that are kept with an item."""
 
 
+def reason_of(error: BaseException | str) -> str:
+    """An error as text that every store can keep, whatever its own text does."""
+    text = error
+    if isinstance(error, BaseException):
+        kind = type(error).__name__
+        try:
+            text = f"{kind}: {error}"
+        except Exception as problem:
+            text = f"{kind}, whose text fails with {type(problem).__name__}"
+    kept = str(text)[:LONGEST_ERROR]
+    # A file's name may hold what UTF-8 cannot carry.
+    return kept.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 class Leases(QueueBase[T]):
     """The side of those who hold items."""
 
@@ -83,11 +97,7 @@ class Leases(QueueBase[T]):
     ) -> list[Back]:
         from policyctl.runtime.queues.records import Back
 
-        text = error
-        if isinstance(error, BaseException):
-            text = f"{type(error).__name__}: {error}"
-        if text is not None:
-            text = str(text)[:LONGEST_ERROR]
+        text = None if error is None else reason_of(error)
         settings, random = self.settings.redelivery, self._random
         return [
             Back(

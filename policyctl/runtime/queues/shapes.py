@@ -283,7 +283,8 @@ def _at(name: str, convert: Callable[[Any], Any], value: Any) -> Any:
     try:
         return convert(value)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: {error}") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from None
 
 
 def _literal(values: tuple[Any, ...]) -> Shape:

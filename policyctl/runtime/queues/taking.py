@@ -7,7 +7,7 @@ from typing import TypeVar
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.queues.base import FIRST_POLL, LONGEST_POLL
 from policyctl.runtime.queues.item import Item
-from policyctl.runtime.queues.leases import Leases
+from policyctl.runtime.queues.leases import Leases, reason_of
 from policyctl.runtime.queues.report import report
 
 TYPE_CHECKING = False
@@ -107,7 +107,7 @@ class Taking(Leases[T]):
             try:
                 payload = self.codec.decode(one.body)
             except Exception as error:
-                broken.append((one, f"{type(error).__name__}: {error}"))
+                broken.append((one, reason_of(error)))
             else:
                 items.append(Item(self, one, payload))
         return items, broken

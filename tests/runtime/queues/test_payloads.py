@@ -175,6 +175,80 @@ def test_what_json_does_not_have_is_refused(payload: Any, message: str) -> None:
         find_codec("json", None).encode(payload)
 
 
+HALF = "a\ud800b"
+
+
+@pytest.mark.parametrize(
+    ("payload", "place"),
+    [
+        ({"note": HALF}, "note: 'a\\ud800b' holds half of a surrogate pair"),
+        ({"a": {"b": ["x", {"c": HALF}]}}, "a.b[1].c: "),
+        ({"a": {HALF: 1}}, "a key of a: "),
+        ({HALF: 1}, "a key of the payload: "),
+        ({"note": "x" * 500 + HALF}, "note: 'xxxx"),
+    ],
+)
+def test_text_without_utf8_is_named(
+    make: MakeQueue, payload: dict[str, Any], place: str
+) -> None:
+    """Half of a surrogate pair, as surrogateescape leaves it, is told with its field."""
+    queue = make()
+    with pytest.raises(ValueError, match="half of a surrogate pair") as caught:
+        queue.put(payload)
+    assert not isinstance(caught.value, UnicodeEncodeError)
+    assert str(caught.value).startswith(place)
+    assert len(str(caught.value)) < 300
+    str(caught.value).encode("ascii")
+    assert queue.stats().put == 0
+
+
+def test_ids_and_orders_without_utf8_are_refused(make: MakeQueue) -> None:
+    """They go to the store as text of their own."""
+    with pytest.raises(ValueError, match="an id is text that UTF-8 can carry"):
+        make().put({"n": 1}, id=HALF)
+    with pytest.raises(ValueError, match="note orders by text that UTF-8 can carry"):
+        make(order_by="note").put({"note": HALF})
+
+
+class Mute(Exception):
+    """An error without a text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"),
+    [
+        (ValueError(HALF), r"ValueError: a\ud800b"),
+        (HALF, r"a\ud800b"),
+        (Mute(), "Mute, whose text fails with RuntimeError"),
+        ("ü\0x", "ü\0x"),
+    ],
+)
+def test_any_error_is_kept_with_its_item(
+    make: MakeQueue, error: Exception | str, kept: str
+) -> None:
+    """A handler's error comes back from the store as text, and never stops a worker."""
+    queue = make(max_deliveries=1)
+    queue.put({"n": 1})
+    item = queue.take()
+    assert item is not None
+    assert item.nack(error)
+    (dead,) = queue.dead_letters()
+    assert dead.error == kept
+
+
+def test_models_name_such_text_too(make: MakeQueue) -> None:
+    """A pydantic model says which of its fields it is."""
+    pydantic = pytest.importorskip("pydantic")
+    model = pydantic.create_model("Note", note=(str, ...))
+    queue = make(payload=model)
+    with pytest.raises(ValueError, match=r"^note: 'a.*half of a surrogate pair"):
+        queue.put(model.model_construct(note=HALF))
+    assert queue.put(model(note="fine")).outcome == "queued"
+
+
 def test_typed_dicts_are_checked() -> None:
     """Missing and unknown keys and wrong types are told by their name."""
     codec = find_codec("json", Movie)
