@@ -96,7 +96,7 @@ def _text_without_utf8(data: Any, path: str = "") -> tuple[str, str] | None:
         return (path, data) if _SURROGATE.search(data) else None
     members: Iterable[tuple[str, Any]] = ()
     if isinstance(data, Mapping):
-        mapping: Mapping[Any, Any] = data
+        mapping = cast("Mapping[object, Any]", data)
         items = mapping.items()
         for key in mapping:
             if _text_without_utf8(key) is not None:
