@@ -27,7 +27,8 @@ class BreakerTooSlow(Rule):
         that trip it, each call failing up to n times: `T = t + k / (n lam_i)`. No
         bulkhead holds back some of the caller's workers, calls last long enough to bind
         all of them, and that happens sooner (`workers / lam_i`); or T is longer than the
-        caller's `facts.objective`. A window is full of successes when the hang begins.
+        caller's `facts.objective`. The fewest failures that can open it are counted: of
+        `minimum_calls`, the share that the ratio asks for.
 
     Why:
         A breaker counts ended attempts. While they hang, every worker joins them; once
@@ -114,7 +115,7 @@ class BreakerTooSlow(Rule):
         if rate is None or seen.rate is None:
             yield from missing(dict.fromkeys([*load.missing, *seen.missing]))
             return
-        needed = failures_to_trip(breaker, seen.rate, timeout.total)
+        needed = failures_to_trip(breaker, timeout.total)
         if needed is None or rate <= 0:
             return
         slow = _Slow(policy, timeout.total, needed, seen.rate)
@@ -155,8 +156,8 @@ class _Slow:
         self.detected = attempt if endless else detection_time(attempt, needed, failing)
         self.text = (
             f"{policy.id} hangs for {show.duration(attempt)} and "
-            f"{show.count(needed, 'failure')} at {_up_to(failing, rate)} until its "
-            f"circuit opens: {show.duration(self.detected)}"
+            f"{show.count(needed, 'failure')} at {_up_to(failing, rate)} before "
+            f"its circuit can open: {show.duration(self.detected)}"
         )
 
 
@@ -181,29 +182,21 @@ def _is_guarded(policy: Operation, workers: int | None) -> bool:
     return workers is None or bulkhead.max_concurrent < workers
 
 
-def failures_to_trip(
-    breaker: CircuitBreaker, rate: float, attempt: float
-) -> int | None:
-    """Attempts that must fail before the circuit opens, if the callee was well before.
+def failures_to_trip(breaker: CircuitBreaker, attempt: float) -> int | None:
+    """The fewest attempts that must fail before the circuit can open.
 
-    ``rate`` is calls/s that the circuit sees. A window of calls is full of successes. A
-    window of w seconds holds those of the w - t seconds before the hang when the first
-    attempt ends, t being ``attempt``; if they are fewer than ``minimum_calls``, they are
-    gone before the minimum is reached again.
+    A ratio needs its share of ``minimum_calls``, if the others were successes before the
+    hang. ``attempt`` is how long a hanging attempt lasts: it is a slow call if that is
+    over ``slow_call.after``.
     """
-    ways: list[int] = []
+    ratios = [breaker.failure_ratio]
+    if breaker.slow_call is not None and breaker.slow_call.after < attempt:
+        ratios.append(breaker.slow_call.ratio)
+    ways = [
+        max(1, failures_needed(breaker.minimum_calls, ratio))
+        for ratio in ratios
+        if ratio is not None
+    ]
     if breaker.failure_threshold is not None:
         ways.append(breaker.failure_threshold)
-    slow, held = breaker.slow_call, breaker.window.calls
-    if held is None:
-        held = int(rate * max(0.0, (breaker.window.seconds or 0.0) - attempt))
-    ratios = [breaker.failure_ratio]
-    if slow is not None and slow.after < attempt:
-        ratios.append(slow.ratio)
-    for ratio in ratios:
-        if ratio is not None:
-            full = max(1, failures_needed(held, ratio))
-            ways.append(
-                full if held >= breaker.minimum_calls else breaker.minimum_calls
-            )
     return min(ways, default=None)

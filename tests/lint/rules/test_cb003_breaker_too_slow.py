@@ -42,7 +42,7 @@ def test_message_and_place() -> None:
     """10 s + 5 / 50 per second = 10.1 s, and 100 workers last 2 s."""
     (found,) = lint_yaml(policy(), "CB003")
     assert found.message == (
-        "price_api.get_price hangs for 10s and 5 failures at 50/s until its circuit opens: "
+        "price_api.get_price hangs for 10s and 5 failures at 50/s before its circuit can open: "
         "10.1s, but shop has none of its 100 workers left after 2s"
     )
     assert found.span.line == 9
@@ -78,8 +78,8 @@ def test_retries_fail_too(attempts: int, threshold: int, count: int) -> None:
     found = lint_yaml(policy("500ms", breaker, more=RETRY % attempts), "CB003")
     assert [d.message for d in found] == [
         (
-            "price_api.get_price hangs for 500ms and 301 failures at up to 200/s until its "
-            "circuit opens: 2.005s, but shop has none of its 100 workers left after 2s"
+            "price_api.get_price hangs for 500ms and 301 failures at up to 200/s before "
+            "its circuit can open: 2.005s, but shop has none of its 100 workers left after 2s"
         )
     ] * count
 
@@ -88,15 +88,15 @@ def test_retries_fail_too(attempts: int, threshold: int, count: int) -> None:
 @pytest.mark.parametrize(
     ("breaker", "objective", "count"),
     [
-        ("{failure_ratio: 50%, window: 4s, minimum_calls: 100}", "3s", 0),
-        ("{failure_ratio: 50%, window: 4s, minimum_calls: 100}", "2999ms", 1),
-        ("{failure_ratio: 50%, window: 4s, minimum_calls: 101}", "4020ms", 0),
-        ("{failure_ratio: 50%, window: 4s, minimum_calls: 101}", "4019ms", 1),
-        ("{failure_ratio: 50%, window: 100 calls}", "3s", 0),
-        ("{failure_ratio: 50%, window: 100 calls}", "2999ms", 1),
-        ("{slow_call: {after: 1s, ratio: 10%}, window: 100 calls}", "2200ms", 0),
-        ("{slow_call: {after: 1s, ratio: 10%}, window: 100 calls}", "2199ms", 1),
-        ("{slow_call: {after: 2s, ratio: 10%}, window: 100 calls}", "1s", 0),
+        ("{failure_ratio: 50%, minimum_calls: 100}", "3s", 0),
+        ("{failure_ratio: 50%, minimum_calls: 100}", "2999ms", 1),
+        ("{failure_ratio: 50%, minimum_calls: 101}", "3020ms", 0),
+        ("{failure_ratio: 50%, minimum_calls: 101}", "3019ms", 1),
+        ("{failure_ratio: 50%, window: 100 calls}", "2200ms", 0),
+        ("{failure_ratio: 50%, window: 100 calls}", "2199ms", 1),
+        ("{slow_call: {after: 1s, ratio: 20%}}", "2080ms", 0),
+        ("{slow_call: {after: 1s, ratio: 20%}}", "2079ms", 1),
+        ("{slow_call: {after: 2s, ratio: 20%}}", "1s", 0),
         ("{failure_threshold: 5, failure_ratio: 50%}", "2100ms", 0),
         ("{failure_threshold: 5, failure_ratio: 50%}", "2099ms", 1),
         ("{failure_threshold: 100, mode: observe}", "1s", 0),
@@ -105,11 +105,11 @@ def test_retries_fail_too(attempts: int, threshold: int, count: int) -> None:
 def test_failures_that_the_breaker_needs(
     breaker: str, objective: str, count: int
 ) -> None:
-    """An attempt ends after 2 s, when 50/s x (4 s - 2 s) = 100 successes are in 4 s.
+    """An attempt ends after 2 s, then failures come at 50/s.
 
-    50 % of them have failed 1 s later. A minimum of 101 needs 101 failures, 2.02 s. Of
-    100 calls, 50 % are 1 s and 10 % are 0.2 s; five in a row are 0.1 s. Calls that end
-    as timeouts at 2 s are never slow ones of over 2 s.
+    50 % of 100 calls are 50, 1 s; of 101 they are 51; of the default 20 they are 10. 20 %
+    of 20 slow ones are 4, 0.08 s, and five in a row are 0.1 s. Calls that end as timeouts
+    at 2 s are never slow ones of over 2 s.
     """
     text = policy(
         "2s",
@@ -131,13 +131,13 @@ def test_a_circuit_of_the_service_or_in_redis_sees_more_failures() -> None:
     )
     found = lint_yaml(text, "CB003")
     assert ["5 failures at 100/s" in d.message for d in found] == [True, True]
-    assert found[0].message.endswith("opens: 2.05s, over the objective 2s of shop")
+    assert found[0].message.endswith("open: 2.05s, over the objective 2s of shop")
     text = policy("2s", "{failure_threshold: 5, store: redis}", facts, more, "200/s")
     text = text.replace("instances: 1", "instances: 4").replace(
         "owner: price-team", "owner: p\nredis: {url_env: POLICY_REDIS_URL}"
     )
     (single,) = lint_yaml(text, "CB003")
-    assert "5 failures at 200/s until its circuit opens: 2.025s" in single.message
+    assert "5 failures at 200/s before its circuit can open: 2.025s" in single.message
 
 
 @pytest.mark.boundary
