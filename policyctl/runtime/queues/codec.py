@@ -100,7 +100,7 @@ def _text_without_utf8(data: Any, path: str = "") -> tuple[str, str] | None:
         items = mapping.items()
         for key in mapping:
             if _text_without_utf8(key) is not None:
-                return f"a key of {path or 'the payload'}", key
+                return f"a key of {path or 'the payload'}", str(key)
         members = ((f"{path}.{key}" if path else str(key), each) for key, each in items)
     elif isinstance(data, list | tuple):
         numbered = enumerate(cast("Sequence[Any]", data))
