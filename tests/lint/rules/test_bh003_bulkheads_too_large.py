@@ -42,7 +42,7 @@ def policy(sizes: list[int], workers: str = "workers: 100", more: str = "") -> s
     ],
 )
 def test_slots_against_workers(sizes: list[int], message: str | None) -> None:
-    """One as large as the workers, or more slots than workers, is reported."""
+    """40 + 30 + 30 slots fill 100 workers; one bulkhead of 100 leaves none free."""
     found = lint_yaml(policy(sizes), "BH003")
     assert [d.message for d in found] == ([] if message is None else [message])
     if found:

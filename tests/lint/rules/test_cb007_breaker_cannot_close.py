@@ -30,7 +30,7 @@ def policy(facts: str, breaker: str = "{}", attempt: str = "2s") -> str:
 def test_probes_need_the_median_latency(
     wait: str, attempt: str, key: str | None
 ) -> None:
-    """A probe as long as the median will do; the shorter limit is the place."""
+    """800 ms, the median, will do for a probe; the shorter limit is the place."""
     text = policy("{latency: {p50: 800ms}}", f"{{half_open_max_wait: {wait}}}", attempt)
     found = lint_yaml(text, "CB007")
     assert [d.policy_path for d in found] == (

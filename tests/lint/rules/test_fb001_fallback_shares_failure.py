@@ -92,7 +92,7 @@ def tail(*calls: str) -> str:
 def test_common_services_within_two_calls(
     primary: str, backup: str, shared: str | None
 ) -> None:
-    """a calls b, b calls c: two calls from a reach b alone, two from b reach c."""
+    """a calls b, b calls c: 2 calls from the primary reach a and b, and not c."""
     text = policy(calls=f"\ncalls: [{{to: {primary}.run}}]")
     text = f"{text}    calls: [{{to: {backup}.run}}]\n"
     found = lint_yaml(text + tail("b", "c", ""), "FB001")
