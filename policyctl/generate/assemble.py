@@ -92,7 +92,7 @@ class Assembly:
         self._package_files()
         lock = replace(kept, services={}, files={**kept.files, **self._digests})
         entries = self._entries
-        self._tree.add(
+        self._tree.add_parts(
             LOCK_NAME,
             lock.render_with((name, entries[name].read()) for name in sorted(entries)),
         )

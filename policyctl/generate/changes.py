@@ -154,7 +154,7 @@ def _shown(value: object) -> str:
 
 
 def _compare_lock(path: PurePosixPath, old: bytes, new: bytes) -> FileChange:
-    ours = Lock.parse(new)
+    ours = Lock.parse_head(new)
     try:
         lock = Lock.parse(old)
     except LockError as error:
@@ -164,8 +164,7 @@ def _compare_lock(path: PurePosixPath, old: bytes, new: bytes) -> FileChange:
             ) from None
         message = f"{path} was edited by hand: {error}"
         return FileChange(path, "hand_edited", message, old, new)
-    same = replace(lock, generator=ours.generator)
-    if same == ours and same.render() == new:
+    if replace(lock, generator=ours.generator).renders_as(new):
         message = f"{path} was written by {lock.generator}, with the same content"
         return FileChange(path, "version_only", message, old, new)
     if lock.format == FORMAT_VERSION and not lock.is_intact():

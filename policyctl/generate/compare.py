@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -123,10 +123,10 @@ class _LockOnDisk:
 
     @cached_property
     def lock(self) -> Lock | None:
-        """The lock file, or None where none can be read."""
+        """The lock file without its services, or None where none can be read."""
         try:
             path = find_target(self.output, PurePosixPath(LOCK_NAME))
-            return Lock.parse(path.read_bytes())
+            return replace(Lock.parse(path.read_bytes()), services={})
         except (FileNotFoundError, LockError, PlaceError):
             return None
 

@@ -82,6 +82,23 @@ def digest(data: object) -> str:
     return content_digest(text.encode("ascii"))
 
 
+class Digest:
+    """``sha256:…`` of bytes that come in parts."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self) -> None:
+        self._made = hashlib.sha256()
+
+    def add(self, part: bytes) -> None:
+        """Take the next part."""
+        self._made.update(part)
+
+    def text(self) -> str:
+        """The digest of all parts so far."""
+        return f"sha256:{self._made.hexdigest()}"
+
+
 def content_digest(content: bytes) -> str:
     """``sha256:…`` of a file's bytes."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"

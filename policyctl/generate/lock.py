@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from io import BytesIO
 from typing import Any, Self, cast
 
 from policyctl.generate.digest import FORMAT_VERSION, policy_digest
@@ -21,6 +20,7 @@ LOCK_NAME = "policies.lock.json"
 _Levels = Mapping[str | None, "_Levels"]
 _POLICY: _Levels = {"policy": {"operations": {None: {}}}}
 _LEVELS: _Levels = {"files": {}, "options": {}}
+_SERVICES = b',\n  "services": {'
 _encode = json.JSONEncoder(sort_keys=True, allow_nan=False).encode
 
 
@@ -60,11 +60,23 @@ class Lock:
 
     def render(self) -> bytes:
         """The file: keys sorted, a block of settings on each line, ASCII."""
+        return b"".join(self._parts())
+
+    def renders_as(self, content: bytes) -> bool:
+        """Whether :meth:`render` gives ``content``, without making a second copy."""
+        at = 0
+        for part in self._parts():
+            if not content.startswith(part, at):
+                return False
+            at += len(part)
+        return at == len(content)
+
+    def _parts(self) -> Iterator[bytes]:
         names = sorted(self.services)
         return self.render_with((n, render_service(self.services[n])) for n in names)
 
-    def render_with(self, services: Iterable[tuple[str, bytes]]) -> bytes:
-        """The same with these services, each as :func:`render_service` prints it.
+    def render_with(self, services: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
+        """The file in parts, with these services as :func:`render_service` prints them.
 
         They come in the order of their names.
         """
@@ -74,16 +86,23 @@ class Lock:
             "generator": self.generator,
             "options": self.options,
         }
-        out = BytesIO()
-        out.write("".join(_pretty(head, "", _LEVELS)).encode("ascii")[: -len("\n}")])
-        out.write(b',\n  "services": {')
+        yield "".join(_pretty(head, "", _LEVELS)).encode("ascii")[: -len("\n}")]
+        yield _SERVICES
         separator = ""
         for name, text in services:
-            out.write(f"{separator}\n    {_encode(name)}: ".encode("ascii"))
-            out.write(text)
+            yield f"{separator}\n    {_encode(name)}: ".encode("ascii")
+            yield text
             separator = ","
-        out.write(b"\n  }\n}\n" if separator else b"}\n}\n")
-        return out.getvalue()
+        yield b"\n  }\n}\n" if separator else b"}\n}\n"
+
+    @classmethod
+    def parse_head(cls, content: bytes) -> Self:
+        """A file as :meth:`render` prints it, without its services.
+
+        Raises:
+            LockError: it is not one.
+        """
+        return cls.parse(content.partition(_SERVICES)[0] + _SERVICES + b"}}")
 
     @classmethod
     def parse(cls, content: bytes) -> Self:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
+from typing import Self
 
-from policyctl.generate.digest import content_digest
+from policyctl.generate.digest import Digest, content_digest
 
 _FAST = 1
 
@@ -20,9 +21,25 @@ class Content:
 
     __slots__ = ("_packed", "digest")
 
-    def __init__(self, content: bytes) -> None:
-        self.digest = content_digest(content)
-        self._packed = zlib.compress(content, _FAST)
+    def __init__(self, *parts: bytes) -> None:
+        self._take(parts)
+
+    @classmethod
+    def of(cls, parts: Iterable[bytes]) -> Self:
+        """The content that consists of parts, without ever holding all of it."""
+        made = cls.__new__(cls)
+        made._take(parts)
+        return made
+
+    def _take(self, parts: Iterable[bytes]) -> None:
+        found = Digest()
+        packer = zlib.compressobj(_FAST)
+        packed: list[bytes] = []
+        for part in parts:
+            found.add(part)
+            packed.append(packer.compress(part))
+        self._packed = b"".join((*packed, packer.flush()))
+        self.digest = found.text()
 
     def read(self) -> bytes:
         """The bytes."""
@@ -47,6 +64,11 @@ class Tree(Mapping[PurePosixPath, bytes]):
     def add(self, name: str, content: bytes) -> str:
         """Add a file; return its digest."""
         packed = self._files[name] = Content(content)
+        return packed.digest
+
+    def add_parts(self, name: str, parts: Iterable[bytes]) -> str:
+        """Add a file that comes in parts; return its digest."""
+        packed = self._files[name] = Content.of(parts)
         return packed.digest
 
     def add_known(self, name: str, digest: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -60,6 +61,25 @@ def test_read_back() -> None:
     lock = Lock.parse(make().render())
     assert lock == make()
     assert lock.is_intact()
+
+
+def test_the_head_alone() -> None:
+    """The head of a rendered file is all of it but its services."""
+    head = Lock.parse_head(make().render())
+    assert head == replace(make(), services={})
+    assert Lock.parse_head(head.render()) == head
+    with pytest.raises(LockError):
+        Lock.parse_head(b"[]")
+
+
+def test_whether_it_renders_as_a_text() -> None:
+    """Every byte counts, and so does the end."""
+    lock, text = make(), make().render()
+    assert lock.renders_as(text)
+    assert not lock.renders_as(text + b"\n")
+    assert not lock.renders_as(text[:-1])
+    assert not lock.renders_as(text.replace(b"1.0", b"1.1"))
+    assert not lock.renders_as(b"")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,17 @@ def test_bytes_come_out_as_they_went_in() -> None:
     assert content_of(None) == b""
 
 
+def test_parts_are_one_content() -> None:
+    """What comes in parts is the same as what comes at once."""
+    whole, parts = Content(b"x = 1\ny = 2\n"), Content.of(
+        iter((b"x = 1\n", b"", b"y = 2\n"))
+    )
+    assert (parts.read(), parts.digest) == (whole.read(), whole.digest)
+    tree = Tree()
+    assert tree.add_parts("a.py", iter((b"1", b"2"))) == content_digest(b"12")
+    assert tree == {A: b"12"}
+
+
 def test_files_are_in_the_order_of_their_paths() -> None:
     """A tree is a mapping, and equal to one with the same files."""
     tree = Tree()
