@@ -162,7 +162,7 @@ class Call:
         if attempt.error is None and not attempt.may_retry:
             return None
         if previous is not None and attempt.error is previous:
-            previous.__traceback__ = self._traceback
+            BaseException.with_traceback(previous, self._traceback)
         delay, why = self._decide(attempt)
         attempt.error = None  # frames of its traceback hold the attempt
         if delay is None:
@@ -328,9 +328,15 @@ def _budget_text(left: float, delay: float, minimum: float) -> str:
 
 
 def set_note(error: BaseException, note: str) -> None:
-    """Put the note on ``error`` in place of an older one of ours."""
-    notes = getattr(error, "__notes__", None)
-    if notes and any(old.startswith(_NOTE) for old in notes if isinstance(old, str)):
-        kept = [n for n in notes if not (isinstance(n, str) and n.startswith(_NOTE))]
-        error.__notes__ = kept
-    error.add_note(note)
+    """Put the note on ``error`` in place of an older one of ours.
+
+    The attribute is set past what a class makes of assignments and look-ups: a frozen
+    dataclass would raise an error in place of the real one.
+    """
+    try:
+        found = BaseException.__getattribute__(error, "__notes__")
+    except Exception:
+        found = ()
+    notes: list[Any] = list(found) if isinstance(found, (list, tuple)) else [found]
+    kept = [n for n in notes if not (isinstance(n, str) and n.startswith(_NOTE))]
+    BaseException.__setattr__(error, "__notes__", [*kept, note])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def shape_of(fn: Callable[..., Any]) -> Shape:
 def flags_of(fn: Any) -> int:
     """The code flags behind functions, methods, partials and callable objects."""
     for _ in range(32):
-        code = getattr(fn, "__code__", None)
+        code = code_of(fn)
         if code is not None:
             return int(code.co_flags) | _mark(fn)
         if type(fn) in (BuiltinFunctionType, type):
@@ -114,10 +114,27 @@ def flags_of(fn: Any) -> int:
     return 0
 
 
+def code_of(fn: Any) -> CodeType | None:
+    """The code of a function; None for what has none, or only seems to.
+
+    Proxies of remote functions have an attribute of any name, or fail when asked.
+    """
+    code = attribute(fn, "__code__")
+    return code if isinstance(code, CodeType) else None
+
+
+def attribute(holder: Any, name: str) -> Any:
+    """An attribute of whatever object; None if it is not there or fails."""
+    try:
+        return getattr(holder, name, None)
+    except Exception:
+        return None
+
+
 def _mark(fn: Any) -> int:
-    """The mark that ``inspect.markcoroutinefunction`` makes."""
-    for holder in (fn, getattr(fn, "__func__", None)):
-        if getattr(holder, "_is_coroutine_marker", None) is not None:
+    """The mark that ``inspect.markcoroutinefunction`` makes: a plain object."""
+    for holder in (fn, attribute(fn, "__func__")):
+        if type(attribute(holder, "_is_coroutine_marker")) is object:
             return CO_COROUTINE
     return 0
 
@@ -130,8 +147,8 @@ def _inside(fn: Any) -> Any:
         return fn.__func__
     if isinstance(fn, type):
         return None
-    call = getattr(fn.__class__, "__call__", None)  # noqa: B004
-    return call if hasattr(call, "__code__") or _mark(call) else None
+    call = attribute(fn.__class__, "__call__")
+    return call if code_of(call) is not None or _mark(call) else None
 
 
 def flags_for_call(fn: Any) -> int:
@@ -154,7 +171,7 @@ PLAIN: frozenset[type] = frozenset(
 
 def is_awaitable(result: object) -> bool:
     """Whether ``result`` can be awaited."""
-    return type(result) not in PLAIN and hasattr(result.__class__, "__await__")
+    return (kind := type(result)) not in PLAIN and hasattr(kind, "__await__")
 
 
 def pass_limit(
@@ -180,7 +197,7 @@ def _shorter(given: object, limit: float) -> float:
 
 def _position(fn: Any, name: str) -> int | None:
     bound = isinstance(fn, MethodType)
-    code = getattr(fn, "__code__", None)
+    code = code_of(fn)
     if code is None:
         return None
     names = code.co_varnames[: code.co_argcount]

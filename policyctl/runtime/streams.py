@@ -388,7 +388,7 @@ class AsyncStream(Stream):
         if fallback is None or not fallback.covers(error, self.call.rejection):
             raise error
         answer = fallback.answer(error, self.call.args, self.call.kwargs)
-        if hasattr(answer.__class__, "__await__"):
+        if hasattr(type(answer), "__await__"):
             answer = await answer
         self.source = _iterate_async(answer)
         self.call.error = None

@@ -17,6 +17,8 @@ from policyctl.runtime.signatures import (
     PLAIN,
     PREFIX,
     Shape,
+    attribute,
+    code_of,
     flags_of,
     is_async,
     shape_of,
@@ -230,16 +232,16 @@ def _dress(wrapper: Any, fn: Any) -> None:
     for name in _COPIED:
         try:
             setattr(wrapper, name, getattr(fn, name))
-        except (AttributeError, TypeError):
+        except Exception:
             continue
-    if hasattr(fn, "__annotate__"):
+    if isinstance(fn, FunctionType) and hasattr(fn, "__annotate__"):
         wrapper.__annotate__ = fn.__annotate__
-    elif isinstance(getattr(fn, "__annotations__", None), dict):
-        wrapper.__annotations__ = fn.__annotations__
-    if hasattr(fn, "__code__") and shape_matches(wrapper, fn):
+    elif isinstance(found := attribute(fn, "__annotations__"), dict):
+        wrapper.__annotations__ = found
+    if code_of(fn) is not None and shape_matches(wrapper, fn):
         wrapper.__defaults__ = fn.__defaults__
         wrapper.__kwdefaults__ = fn.__kwdefaults__
-    wrapper.__dict__.update(getattr(fn, "__dict__", None) or {})
+    wrapper.__dict__.update(attribute(fn, "__dict__") or {})
     wrapper.__wrapped__ = fn
 
 
