@@ -8,6 +8,7 @@ attempts; back-off sleeps hold no slot; the fallback runs once, after everything
 from __future__ import annotations
 
 import os
+from _thread import allocate_lock
 from _weakrefset import WeakSet
 from types import MappingProxyType
 
@@ -17,7 +18,7 @@ from policyctl.runtime.errors import PolicyConfigError
 from policyctl.runtime.events import EVENTS
 from policyctl.runtime.fields import shared
 from policyctl.runtime.gate import UNUSUAL
-from policyctl.runtime.registry import registry, registry_entry
+from policyctl.runtime.registry import place_of_caller, registry, registry_entry
 from policyctl.runtime.scopes import SHARED
 from policyctl.runtime.served import refuse_unserved
 from policyctl.runtime.signatures import ASYNCHRONOUS, GENERATORS, flags_for_call
@@ -63,6 +64,7 @@ THREADS = 64
 
 _nameless: WeakSet[Policy] = WeakSet()
 """Policies that the registry does not know."""
+_making = allocate_lock()
 
 
 class Policy:
@@ -206,7 +208,7 @@ class Policy:
             _nameless.add(found)
         else:
             name = f"{service}.{operation}"
-            found = registry.claim(name, declared, make, _place())
+            found = registry.claim(name, declared, make, place_of_caller())
         assert isinstance(found, cls)
         return found
 
@@ -443,10 +445,14 @@ class Policy:
 
     def workers(self) -> Workers:
         """The threads for sync attempts with a limit."""
-        if self._workers is None:
+        found = self._workers
+        if found is None:
             size = THREADS if self.waiters is None else self.waiters.max_concurrent
-            self._workers = Workers(self.name, size)
-        return self._workers
+            with _making:  # one set of threads, however many ask first
+                found = self._workers
+                if found is None:
+                    found = self._workers = Workers(self.name, size)
+        return found
 
     def _undeclared(self, block: str) -> PolicyConfigError:
         return PolicyConfigError(
@@ -479,15 +485,9 @@ class Policy:
             self.fall_asleep()
 
 
-def _place() -> tuple[str, int]:
-    """Where the policy is being defined, for an error about a clash of names."""
-    import sys
-
-    frame = sys._getframe(2)
-    return frame.f_code.co_filename, frame.f_lineno
-
-
 def _after_fork_in_child() -> None:
+    global _making
+    _making = allocate_lock()
     registry.after_fork()
     SHARED.after_fork()
     SWITCH.after_fork()

@@ -215,6 +215,14 @@ def _conflict(
     )
 
 
+def place_of_caller() -> Place:
+    """The file and line that call who asks."""
+    import sys
+
+    frame = sys._getframe(2)
+    return frame.f_code.co_filename, frame.f_lineno
+
+
 def _place_text(place: Place) -> str:
     file, line = place
     return f"{file}:{line}" if file else ""
