@@ -181,7 +181,8 @@ operations:
   run:
     transport: http
     budget: 2s
-    attempt_timeout: {total: 1s, connect: 500ms}
+    attempt_timeout: 1s
+telemetry: {traces: opentelemetry}
 """
 
 
@@ -194,7 +195,7 @@ def test_what_cannot_be_generated_yet_is_refused(
     outcome = run_cli("generate")
     assert outcome.code == 1
     assert "error[GN003]" in outcome.err
-    assert "--> policies/next/worker.yaml:7:43\n" in outcome.err
+    assert "--> policies/next/worker.yaml:8:13\n" in outcome.err
     write("policyctl.toml", 'generate-exclude = ["policies/next"]\n')
     assert run_cli("validate").code == 0
     assert run_cli("generate").code == 0

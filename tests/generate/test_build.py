@@ -93,13 +93,12 @@ def test_findings_are_in_the_order_of_reports(
     load: LoadProject, quotes: str, options: MakeOptions
 ) -> None:
     """Findings of all services come by file and line."""
-    text = quotes + "telemetry: {heartbeat: 30s}\n"
-    text = text.replace("timeout: 1s", "timeout: {total: 1s, connect: 1ms}")
-    text = text.replace("    retry: {max_attempts: 3}\n", "")
+    otel = "telemetry:\n  metrics: opentelemetry\n  traces: opentelemetry\n"
+    text = quotes.replace("    retry: {max_attempts: 3}\n", "") + otel
     texts = {"b.yaml": text, "a.yaml": text.replace("quotes_api", "a")}
     built = build(load(texts), options())
     places = [(d.span.path, d.span.line) for d in built.diagnostics]
-    assert places == [("a.yaml", 7), ("a.yaml", 8), ("b.yaml", 7), ("b.yaml", 8)]
+    assert places == [("a.yaml", 9), ("a.yaml", 10), ("b.yaml", 9), ("b.yaml", 10)]
 
 
 def test_a_partial_run_without_a_readable_lock_file(

@@ -274,7 +274,7 @@ def test_errors_build_nothing(
     load: LoadProject, quotes: str, options: MakeOptions
 ) -> None:
     """A service that cannot be generated leaves the tree empty."""
-    text = quotes.replace("timeout: 1s", "timeout: {total: 1s, connect: 1ms}")
+    text = f"{quotes}telemetry: {{traces: opentelemetry}}\n"
     built = build(load({"policies/a.yaml": text}), options())
     assert built.tree == {}
     assert [d.code for d in built.diagnostics] == ["GN003"]
