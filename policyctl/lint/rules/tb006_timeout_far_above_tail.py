@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Fix, Severity
 from policyctl.lint import mend, setting, show
-from policyctl.lint.compare import over
+from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context
 from policyctl.lint.graph import Edge
 from policyctl.lint.hanging import hanging
@@ -107,7 +107,7 @@ class TimeoutFarAboveTail(Rule):
             return
         excess = self._excess(attempt, latency)
         better = 3 * (latency.p99 or 10 * (latency.mean or 0))
-        if excess is None or better >= attempt:
+        if excess is None or reaches(better, attempt):
             return
         load, workers = context.traffic.of_edge(edge), edge.service.facts.workers
         if load.per_client is None or workers is None:

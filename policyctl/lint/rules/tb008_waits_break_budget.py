@@ -85,7 +85,7 @@ class WaitsBreakBudget(Rule):
             message = broken
         at, room = _longest(policy, acquire), _fitting(policy, attempt)
         help = "no wait fits: shorten attempt_timeout, or raise the budget"
-        if room >= 0.001:
+        if reaches(room, _LEAST):
             help = f"keep the waits to {show.floor_duration(min(wait, room))} in all"
         yield self.finding(
             site.place,
@@ -97,9 +97,13 @@ class WaitsBreakBudget(Rule):
         )
 
 
+_LEAST = 0.001
+"""Seconds below which a wait is not worth a setting."""
+
+
 def _fix(site: Site, at: str, wait: float) -> Fix | None:
     """Bound the one wait of the policy itself; a pool's wait is a fact."""
-    if at == "attempt_timeout" or wait < 0.001:
+    if at == "attempt_timeout" or over(_LEAST, wait):
         return None
     return mend.set_value(site.place, at, show.floor_duration(wait), safe=False)
 

@@ -104,6 +104,30 @@ def test_thresholds_can_be_set(
     assert len(found) == count
 
 
+@pytest.mark.parametrize(
+    ("latency", "better"), [("{p99: 200ms}", "600ms"), ("{mean: 20ms}", "600ms")]
+)
+def test_advice_ends_the_finding(latency: str, better: str) -> None:
+    """Three times the p99, or thirty times the mean where that is all there is."""
+    (found,) = lint_yaml(policy(latency=latency), "TB006")
+    assert found.help == f"set attempt_timeout: {better}"
+    assert found.fix is None, "the timeout is the callee's, in another document"
+    text = policy(latency=latency).replace(
+        "mode: sequential}", "override: {attempt_timeout: 40s}}"
+    )
+    (own,) = [d for d in lint_yaml(text, "TB006") if "override" in d.policy_path]
+    assert own.fix is not None
+    assert [edit.text for edit in own.fix.edits] == [better]
+    assert lint_yaml(policy(better, latency), "TB006") == []
+
+
+@pytest.mark.parametrize("timeout", ["off", "{connect: 30s}"])
+def test_calls_without_a_limit_are_not_measured(timeout: str) -> None:
+    """TB001 speaks of these."""
+    result = run_yaml(policy(timeout), "TB006")
+    assert (result.diagnostics, result.coverage.skipped) == ((), ())
+
+
 def test_a_latency_of_nothing_gets_no_number() -> None:
     """Three times 0 s is no timeout, so the help stays general."""
     (found,) = lint_yaml(policy(latency="{p99: 0s}"), "TB006")

@@ -113,9 +113,74 @@ def test_wait_of_a_preset_is_shown_there() -> None:
 
 
 @pytest.mark.boundary
+@pytest.mark.parametrize(("budget", "count"), [("1500ms", 0), ("1499ms", 1)])
+def test_the_wait_of_a_single_attempt(budget: str, count: int) -> None:
+    """1 s after a wait of 0.5 s are 1.5 s; 0.1 s of waiting would be left over."""
+    text = operation_yaml(
+        f"{HEAD}attempt_timeout: 1s\nbudget: {budget}\n"
+        "bulkhead: {max_concurrent: 2, max_wait: 500ms}"
+    )
+    found = lint_yaml(text, "TB008")
+    assert [(d.message, d.help) for d in found] == [
+        (
+            (
+                "1 attempt without waits: 1s of 1.499s, but 1.5s with waits of up to 500ms "
+                "each"
+            ),
+            "keep the waits to 100ms in all",
+        )
+    ] * count
+
+
+@pytest.mark.parametrize(
+    ("settings", "help"),
+    [
+        ("budget: 520ms", "keep the waits to 20ms in all"),
+        ("budget: 5s", "keep the waits to 50ms in all"),
+        ("idempotent: true", "keep the waits to 50ms in all"),
+        ("budget: {inherit: true}", "keep the waits to 50ms in all"),
+        ("budget: 499ms", "keep the waits to 50ms in all"),
+    ],
+)
+def test_advice_for_a_single_attempt(settings: str, help: str) -> None:
+    """A tenth of 500 ms, or the 20 ms that a budget of 520 ms leaves."""
+    text = operation_yaml(
+        f"transport: http\nattempt_timeout: 500ms\n{settings}\n"
+        "bulkhead: {max_concurrent: 2, max_wait: 2s}"
+    )
+    (found,) = lint_yaml(text, "TB008")
+    assert found.help == help
+    assert found.fix is not None
+    assert [edit.text for edit in found.fix.edits] == [help.split()[4]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "service"),
+    [
+        ("attempt_timeout: 1s", ""),
+        ("attempt_timeout: 1s\nbudget: {inherit: true}", ""),
+        ("attempt_timeout: {connect: 1s}\nbudget: 2s", ""),
+        ("budget: 2s", ""),
+        (
+            "attempt_timeout: 1s\nbudget: 2s\nretry: {max_attempts: unlimited}",
+            "class: control_loop",
+        ),
+    ],
+)
+def test_nothing_to_break(settings: str, service: str) -> None:
+    """Without a timeout, a budget or a last attempt half a second breaks nothing."""
+    text = operation_yaml(
+        f"{HEAD}bulkhead: {{max_concurrent: 2, max_wait: 500ms}}\n{settings}", service
+    )
+    assert lint_yaml(text, "TB008") == []
+
+
+@pytest.mark.boundary
 @pytest.mark.parametrize(
     ("budget", "help"),
     [
+        ("2101ms", "no wait fits: shorten attempt_timeout, or raise the budget"),
+        ("2102ms", "keep the waits to 1ms in all"),
         ("2100ms", "no wait fits: shorten attempt_timeout, or raise the budget"),
         ("2150ms", "keep the waits to 25ms in all"),
         ("2298ms", "keep the waits to 99ms in all"),
