@@ -203,9 +203,11 @@ def _open(policy: Policy) -> None:
             continue
 
 
-def failing_twice(asynchronous: bool) -> Callable[[int], Awaitable[None]]:
+def failing_twice(
+    asynchronous: bool, **more: object
+) -> Callable[[int], Awaitable[None]]:
     """A round of calls that need three attempts."""
-    policy, target = full_stack(), FailsTwice()
+    policy, target = full_stack(**more), FailsTwice()
     guarded_async, guarded = policy(target.coroutine), policy(target.plain)
 
     async def run_async(calls: int) -> None:
@@ -250,6 +252,13 @@ def cases() -> list[Case]:
             base="await, full stack",
         ),
         Case("await, open reject", rejected(True), "bare await", 1000),
+        Case(
+            "await, full stack, fail, fail, ok",
+            failing_twice(True, attempt_timeout=TIMEOUT),
+            "bare await",
+            25_000,
+            100,
+        ),
         Case("await, fail, fail, ok", failing_twice(True), "bare await", 25_000, 100),
         Case("bare call", calling(plain), "bare call"),
         Case("call, pass-through wrapper", calling(passing_plain), "bare call"),
@@ -275,6 +284,7 @@ async def measure(measured: list[Case], rounds: int = ROUNDS) -> None:
             await case.run(case.calls)
             elapsed = time.perf_counter() - began
             case.rounds.append(elapsed / case.calls * 1e9)
+            await asyncio.sleep(0)  # the loop drops timers that are cancelled
 
 
 def report(measured: list[Case]) -> bool:
@@ -305,7 +315,9 @@ def main() -> int:
     """Measure and print; 1 if a goal was missed."""
     measured = cases()
     asyncio.run(measure(measured))
-    return 0 if report(measured) else 1
+    met = report(measured)
+    print("every goal is met" if met else "goals are missed: see the lines MISSED")
+    return 0 if met else 1
 
 
 if __name__ == "__main__":

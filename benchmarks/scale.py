@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,12 @@ from benchmarks import policies
 from policyctl.runtime import settings
 from policyctl.runtime.errors import PolicyError
 from policyctl.runtime.policy import Policy
+from policyctl.testing import no_sleep
 
 SERVICES = 1_000
 POLICIES = 10_000
+FEW = 2_000
+"""Policies that are used too."""
 IN_FLIGHT = (1, 100, 1_000, 10_000)
 CALLS = 300_000
 SLACK = 1.25
@@ -112,7 +115,50 @@ def memory() -> bool:
     size = (tracemalloc.get_traced_memory()[0] - before) / len(made)
     tracemalloc.stop()
     what = f"a policy at rest, of {POLICIES:,} with five patterns"
-    return row(what, f"{size:,.0f} bytes", "2,048 bytes", size < 2048)
+    met = row(what, f"{size:,.0f} bytes", "2,048 bytes", size < 2048)
+    asyncio.run(_use(made[:FEW]))
+    return met
+
+
+async def _use(policies: list[Policy]) -> None:
+    """Bytes that policies take more when they are used."""
+
+    async def work(number: int) -> int:
+        if number < 0:
+            raise ConnectionResetError
+        return number
+
+    kept: list[Callable[[int], Awaitable[int]]] = []
+
+    async def call(policy: Policy) -> None:
+        await policy.call(work, 1)
+
+    async def fail(policy: Policy) -> None:
+        try:
+            await policy.call(work, -1)
+        except ConnectionResetError:
+            return
+
+    async def decorate(policy: Policy) -> None:
+        kept.append(policy(work))
+        await kept[-1](1)
+
+    await fail(policies[0])
+    with no_sleep():
+        for what, use in (
+            ("more after a call", call),
+            ("more after a call that was retried", fail),
+            ("more for a decorated function and its call", decorate),
+        ):
+            gc.collect()
+            tracemalloc.start()
+            before = tracemalloc.get_traced_memory()[0]
+            for policy in policies:
+                await use(policy)
+            gc.collect()
+            size = (tracemalloc.get_traced_memory()[0] - before) / len(policies)
+            tracemalloc.stop()
+            row(f"  {what}", f"{size:,.0f} bytes")
 
 
 def _best(function: Callable[[], object], calls: int = 2_000) -> float:
