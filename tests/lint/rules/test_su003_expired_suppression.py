@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
+import pytest
+
 from policyctl.lint.testing import lint_yaml, operation_yaml
 
 RETRY = "transport: http\nidempotent: true\nretry: {max_attempts: 4}"
@@ -14,6 +16,7 @@ LISTED = operation_yaml(
 )
 
 
+@pytest.mark.boundary
 def test_the_last_day_still_counts() -> None:
     """On the day itself the suppression holds; a day later it does not."""
     for text in (COMMENT, LISTED):

@@ -9,6 +9,7 @@ from policyctl.lint.testing import lint_yaml, operation_yaml
 HEAD = "transport: http\nidempotent: true\n"
 
 
+@pytest.mark.boundary
 @pytest.mark.parametrize(("attempts", "count"), [(3, 1), (4, 0)])
 def test_unused(attempts: int, count: int) -> None:
     """A suppression without a finding is reported, with one it is not."""
