@@ -235,7 +235,12 @@ class Breaker:
             verdict = self._admit(now, permit)
             self._inside += verdict != REFUSED
         if self._pending:
-            self._emit()
+            try:
+                self._emit()
+            except BaseException:  # Ctrl-C in a listener
+                if verdict != REFUSED:
+                    self.neutral(verdict, permit)
+                raise
         return verdict
 
     def admit_closed(self) -> int:
@@ -471,10 +476,15 @@ class Breaker:
     # -- events ------------------------------------------------------------------
 
     def _emit(self) -> None:
+        # Each waiter and each transition is for one thread, whichever takes them first.
+        if not HAS_GIL:
+            self.lock.acquire()
         turned_away, self._turned_away = self._turned_away, ()
+        pending, self._pending = self._pending, ()
+        if not HAS_GIL:
+            self.lock.release()
         for waiter in turned_away:
             waiter.wake()
-        pending, self._pending = self._pending, ()
         for old, new in pending:
             self._notify(old, new)
 

@@ -62,13 +62,15 @@ class Stream:
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` for each event from now on; the result ends it."""
-        self.listeners = (*self.listeners, listener)
+        with self._lock:
+            self.listeners = (*self.listeners, listener)
 
         def stop() -> None:
-            kept = list(self.listeners)
-            if listener in kept:
-                kept.remove(listener)
-            self.listeners = tuple(kept)
+            with self._lock:
+                kept = list(self.listeners)
+                if listener in kept:
+                    kept.remove(listener)
+                self.listeners = tuple(kept)
 
         return stop
 

@@ -206,7 +206,7 @@ class Link:
             return
         was_away = self.state != UP
         if was_away:
-            members, due = list(self._members), True
+            members, due = self._everyone(), True
         for _ in range(_FAST_EXCHANGES):
             members = self._exchange(members, due)
             due = False
@@ -230,6 +230,10 @@ class Link:
         pairs = zip(steps, replies, strict=True)
         return [member for (member, _), reply in pairs if member.applied(reply)]
 
+    def _everyone(self) -> list[Member]:
+        with self._lock:  # none joins meanwhile
+            return list(self._members)
+
     def _succeeded(self) -> None:
         self.state = UP
         self._failures = 0
@@ -251,7 +255,7 @@ class Link:
                 self.address,
                 getattr(error, "message", "") or error,
             )
-        _tell_all_away(list(self._members))
+        _tell_all_away(self._everyone())
 
     # -- telling others --------------------------------------------------------------
 
