@@ -348,7 +348,11 @@ class Attempt:
         policy = self.policy
         kind = SUCCESS
         if policy.classifier.checks_results:
-            flags = policy.classifier.of_result(result)
+            try:
+                flags = policy.classifier.of_result(result)
+            except BaseException:  # Ctrl-C in a predicate
+                self.give_up()
+                raise
             kind, self.may_retry = flags & OUTCOME, bool(flags & RETRY)
         if overran and kind == SUCCESS:
             kind = self._overrun_kind(now)
@@ -366,7 +370,11 @@ class Attempt:
             self.settle(NEUTRAL, now)
             return False
         self.error = error
-        flags = self.policy.classifier.of_error(error)
+        try:
+            flags = self.policy.classifier.of_error(error)
+        except BaseException:  # Ctrl-C in a predicate
+            self.give_up()
+            raise
         kind = flags & OUTCOME
         if flags & RETRY:
             self.may_retry = True
@@ -415,19 +423,21 @@ class Attempt:
             strategies = self.policy.strategies
             if strategies is not None and strategies.budget is not None:
                 strategies.budget.success()
-        if breaker is not None:
-            if kind == FAILURE:
-                breaker.failure(self.episode, self.permit, now, now - self.started)
-            elif kind == SUCCESS:
-                breaker.success(self.episode, self.permit, now, now - self.started)
-            else:
-                breaker.neutral(self.episode, self.permit)
-        if self.holds_slot:
-            self.holds_slot = False
-            if self.waiters is not None:
-                self.waiters.release()
-            else:
-                self.policy.gate.one_out()
+        try:
+            if breaker is not None:
+                if kind == FAILURE:
+                    breaker.failure(self.episode, self.permit, now, now - self.started)
+                elif kind == SUCCESS:
+                    breaker.success(self.episode, self.permit, now, now - self.started)
+                else:
+                    breaker.neutral(self.episode, self.permit)
+        finally:  # Ctrl-C in a listener
+            if self.holds_slot:
+                self.holds_slot = False
+                if self.waiters is not None:
+                    self.waiters.release()
+                else:
+                    self.policy.gate.one_out()
 
     def release(self) -> None:
         """Give the slot back."""

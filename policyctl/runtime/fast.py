@@ -43,10 +43,13 @@ def leave(policy: Policy, episode: int, started: float | None) -> None:
     if policy.retry_budget is not None:
         policy.retry_budget.success()
     breaker = policy.breaker
-    if breaker is not None:
-        now = CLOCK.now()
-        breaker.success(episode, 0, now, 0.0 if started is None else now - started)
-    policy.release_slot()
+    try:
+        if breaker is not None:
+            now = CLOCK.now()
+            spent = 0.0 if started is None else now - started
+            breaker.success(episode, 0, now, spent)
+    finally:  # Ctrl-C in a listener
+        policy.release_slot()
 
 
 def _attempt(policy: Policy, episode: int, started: float | None) -> Attempt:
