@@ -108,6 +108,31 @@ def test_a_program_that_writes_meanwhile(run_cli: Run, folder: Path) -> None:
     live.forget("reading.jobs")
 
 
+def test_half_of_a_change_is_no_damage(folder: Path) -> None:
+    """What looks like damage while somebody writes is read again."""
+    from policyctl.runtime.stores.errors import StoreDamagedError
+    from policyctl.runtime.stores.sqlite_read import ReadOnlyDatabase
+
+    path = folder / "jobs.db"
+    put_into(path).close()
+    looks: list[int] = []
+
+    def look(connection: sqlite3.Connection) -> int:
+        found: tuple[int] = connection.execute(
+            "SELECT count(*) FROM items_1"
+        ).fetchone()
+        looks.append(found[0])
+        if len(looks) == 1:
+            put_into(path).close()
+            raise sqlite3.DatabaseError("database disk image is malformed")
+        return found[0]
+
+    assert ReadOnlyDatabase(str(path)).read(look) == 6
+    with pytest.raises(StoreDamagedError):  # nobody writes: it is damaged
+        ReadOnlyDatabase(damaged(folder / "other.db")).read(look)
+    live.forget("reading.jobs")
+
+
 def as_nobody(run: Callable[[], None]) -> int:
     """Run something as a user without rights; 0 if it did not fail."""
     child = os.fork()

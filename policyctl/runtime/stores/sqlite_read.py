@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final, NoReturn, TypeVar
 
+from policyctl.runtime.stores.errors import StoreDamagedError
 from policyctl.runtime.stores.sqlite import Database, connect, translated
 
 R = TypeVar("R")
@@ -44,8 +45,13 @@ class ReadOnlyDatabase(Database):
             if self._has_log():
                 return self._read(work, "mode=ro")
             before = self._mark()
-            result = self._read(work, "mode=ro&immutable=1")
-            if not self._has_log() and self._mark() == before:
+            try:
+                result = self._read(work, "mode=ro&immutable=1")
+            except (StoreDamagedError, sqlite3.Error):
+                if self._is_as(before):
+                    raise
+                continue  # half of a change looks like damage
+            if self._is_as(before):
                 return result
         return self._read(work, "mode=ro")
 
@@ -71,6 +77,9 @@ class ReadOnlyDatabase(Database):
             return self._log.stat().st_size > 0
         except OSError:
             return False
+
+    def _is_as(self, before: Mark) -> bool:
+        return not self._has_log() and self._mark() == before
 
     def _mark(self) -> Mark:
         try:
