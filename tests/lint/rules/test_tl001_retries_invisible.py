@@ -34,13 +34,16 @@ def test_what_works_unseen(
     assert [d.severity for d in found] == ([] if severity is None else [severity])
 
 
-def test_one_finding_for_a_service() -> None:
-    """Operations are listed, many are abbreviated."""
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(3, "op0, op1 and op2"), (4, "op0, op1 and 2 more"), (5, "op0, op1 and 3 more")],
+)
+def test_one_finding_for_a_service(number: int, shown: str) -> None:
+    """Three operations are listed; of more, two."""
     operations = "".join(
-        f"  op{i}: {{transport: http, circuit_breaker: {{}}}}\n" for i in range(5)
+        f"  op{i}: {{transport: http, circuit_breaker: {{}}}}\n" for i in range(number)
     )
     text = f"version: 1\nservice: wide\noperations:\n{operations}"
     (found,) = lint_yaml(text, "TL001")
-    assert found.message == (
-        "retries or circuit breakers of op0, op1 and 3 more leave no metrics"
-    )
+    assert found.message == f"retries or circuit breakers of {shown} leave no metrics"

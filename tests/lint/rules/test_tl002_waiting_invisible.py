@@ -56,3 +56,22 @@ def test_places_where_something_waits(
         if shown is None
         else [(Severity.INFO, f"waiting in {shown} leaves no metrics")]
     )
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (3, "queue q0, queue q1 and queue q2"),
+        (4, "queue q0, queue q1 and 2 more"),
+    ],
+)
+def test_many_places_are_abbreviated(number: int, shown: str) -> None:
+    """Three are listed; of more, two."""
+    queues = "".join(
+        f"  q{i}: {{store: sqlite, path: q{i}.db, max_size: 9}}\n"
+        for i in range(number)
+    )
+    text = f"version: 1\nservice: wide\nowner: w\nqueues:\n{queues}"
+    (found,) = lint_yaml(text, "TL002")
+    assert found.message == f"waiting in {shown} leaves no metrics"
