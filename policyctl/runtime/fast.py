@@ -75,9 +75,11 @@ def failed(
     if timed_out:
         attempt.limit = policy.wheel_limit
         attempt.cut = policy.wheel_is_budget
-    passes_on = attempt.failed(caught, timed_out)
-    if token is not None:
-        restore(token)
+    try:
+        passes_on = attempt.failed(caught, timed_out)
+    finally:  # Ctrl-C in a predicate
+        if token is not None:
+            restore(token)
     if not passes_on:
         if policy.meter is not None:
             policy.meter.end(CANCELLED, 1, CLOCK.now() - attempt.started)
