@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from policyctl.diagnostics import Diagnostic
 from policyctl.generate import literals
 from policyctl.generate.clients.annotations import Annotations
+from policyctl.generate.clients.comments import comments
 from policyctl.generate.clients.imports import Imports
 from policyctl.generate.clients.members import (
     context_kinds,
@@ -30,14 +31,6 @@ from policyctl.model.code.names import Context, Key, parameter_kind
 from policyctl.resolve.policy import Service
 
 INDENT = "    "
-COMMENTS = (
-    "# What the library's own signatures do is not reported here again.",
-    '# mypy: disable-error-code="overload-overlap"',
-    "# pyright: reportDeprecated=false, reportInvalidTypeVarUse=false",
-    "# pyright: reportMissingTypeStubs=false, reportOverlappingOverload=false",
-    "# pyright: reportPrivateUsage=false, reportSelfClsParameterName=false",
-    "# pyright: reportUnknownMemberType=false, reportUnknownParameterType=false",
-)
 FUNCTIONS = "guarded"
 """The class that holds guarded functions."""
 
@@ -91,7 +84,9 @@ def plan_clients(service: Service, library: Library) -> Clients:
     classes = [_client(client, imports, library) for client in targets.clients.values()]
     if targets.functions:
         classes.append(_functions(targets, imports, library))
-    return Clients(COMMENTS, imports.lines(), imports.declarations(), tuple(classes))
+    lines, variables = imports.lines(), imports.declarations()
+    printed = [*lines, *variables, *(line for found in classes for line in found.stubs)]
+    return Clients(comments(printed), lines, variables, tuple(classes))
 
 
 def _shadowed(service: Service, targets: Targets, library: Library) -> frozenset[str]:
