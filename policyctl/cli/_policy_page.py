@@ -122,13 +122,11 @@ def as_text(page: Page, looked: Looked, color: bool) -> str:
     lines = list(_service_lines(page, color))
     if page.settings:
         lines += ["", *_table(page.settings, color)]
-    for call in page.calls[:MOST_CALLS]:
-        lines += ["", *_call_lines(call, color)]
-    if len(page.calls) > MOST_CALLS:
-        more = f"{len(page.calls) - MOST_CALLS:,} more calls"
-        lines += ["", f"and {more}; --format json lists all"]
+    calls = list(_calls_lines(page, color))
+    lines += calls if page.whole else []
     for operation in page.operations:
         lines += ["", *_operation_lines(operation, page, color)]
+    lines += [] if page.whole else calls
     for queue in page.queues:
         lines += ["", _bold(f"{queue.service}.{queue.name}", color) + " (queue)"]
         lines += [f"  {queue.span}", ""]
@@ -147,6 +145,16 @@ def _service_lines(page: Page, color: bool) -> Iterator[str]:
         yield f"  owner {service.owner}"
     if service.extends:
         yield f"  extends {', '.join(service.extends)}"
+
+
+def _calls_lines(page: Page, color: bool) -> Iterator[str]:
+    """What is called: of a service before its operations, of one operation after it."""
+    for call in page.calls[:MOST_CALLS]:
+        yield ""
+        yield from _call_lines(call, color)
+    if len(page.calls) > MOST_CALLS:
+        yield ""
+        yield f"and {len(page.calls) - MOST_CALLS:,} more calls; --format json lists all"
 
 
 def _call_lines(call: Call, color: bool) -> Iterator[str]:

@@ -359,6 +359,18 @@ def test_calls_for_one_request_are_counted_beside_attempts(
     )
 
 
+def test_what_an_operation_calls_comes_after_its_own_settings(
+    run_cli: Run, write: Write
+) -> None:
+    """The page begins with what was asked for, and ends with what lint says."""
+    write("policies/layers.yaml", LAYERS)
+    page = run_cli("explain", "api.load").out
+    places = [page.index(f"\n{text}") for text in ("api.load", "calls store", "Lint")]
+    assert places == sorted(places)
+    service = run_cli("explain", "api").out
+    assert service.index("\ncalls store.read") < service.index("\napi.load\n")
+
+
 def test_callers_in_a_cycle_say_so(run_cli: Run, write: Write) -> None:
     """A product has no bound where the callee calls back."""
     again = "    retry: {max_attempts: 3}\n    calls: [{to: api.load}]\n"
