@@ -48,9 +48,9 @@ from policyctl.runtime import policy as _policy
 from policyctl.runtime import settings as _settings
 
 # What the library's own signatures do is not reported here again.
-# pyright: reportDeprecated=false, reportMissingTypeStubs=false
-# pyright: reportPrivateUsage=false, reportUnknownMemberType=false
-# pyright: reportUnknownParameterType=false
+# pyright: reportDeprecated=false, reportInvalidTypeVarUse=false
+# pyright: reportMissingTypeStubs=false, reportPrivateUsage=false
+# pyright: reportUnknownMemberType=false, reportUnknownParameterType=false
 if _typing.TYPE_CHECKING:
     import requests.models as _requests_models
     import requests.sessions as _requests_sessions

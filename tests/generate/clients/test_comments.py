@@ -8,6 +8,7 @@ from policyctl.generate.clients.comments import comments
 
 ALWAYS = [
     "reportDeprecated",
+    "reportInvalidTypeVarUse",
     "reportMissingTypeStubs",
     "reportUnknownMemberType",
     "reportUnknownParameterType",
@@ -21,7 +22,6 @@ ALWAYS = [
         ("@_typing.overload", True, ["reportOverlappingOverload"]),
         ("import lib._models as _lib_models", False, ["reportPrivateUsage"]),
         ("def f(self) -> _lib._Kept: ...", False, ["reportPrivateUsage"]),
-        ('_T = _typing.TypeVar("_T")', False, ["reportInvalidTypeVarUse"]),
         ("def f(this, x: int) -> str: ...", False, ["reportSelfClsParameterName"]),
     ],
 )
