@@ -176,6 +176,28 @@ def test_recovery_can_be_set(recovery: str, count: int) -> None:
 
 
 @pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("budget", "rate", "recovery", "count"),
+    [
+        ("{ratio: 25%, refill: request, floor: 0/s}", "160/s", "58500ms", 0),
+        ("{ratio: 25%, refill: request, floor: 0/s}", "160/s", "58499ms", 1),
+        ("{ratio: 25%, refill: success, floor: 1/s}", "200/s", "58500ms", 1),
+        ("{ratio: 25%, refill: success, floor: 1/s}", "200/s", "58499ms", 0),
+    ],
+)
+def test_recovery_of_exactly_what_is_allowed(
+    budget: str, rate: str, recovery: str, count: int
+) -> None:
+    """200/s attempts: (200 x 30 - 150) / 100 = 58.5 s, which is allowed.
+
+    With refill on success, 200/s alone need as long, so 6 x 1/s of floors are to blame;
+    where 58.499 s are allowed it is slow without any retry.
+    """
+    thresholds = {"RT007": {"recovery": recovery}}
+    assert len(lint_yaml(policy(budget, rate), "RT007", thresholds=thresholds)) == count
+
+
+@pytest.mark.boundary
 @pytest.mark.parametrize(("rate", "count"), [("227.6/s", 0), ("227.7/s", 1)])
 def test_outage_can_be_set(rate: str, count: int) -> None:
     """(1.1 lam 60 - 150) / (300 - 1.1 lam) is over 300 s from lam = 227.65/s on."""
