@@ -170,6 +170,9 @@ def warm(command: list[str], folder: Path, nothing: Timing) -> None:
             check=False,
         )
         time.sleep(pause)
+    if not list(folder.glob(".policyctl-cache/*.run")):
+        print(f"  {' '.join(command)}: not kept, something changed while it ran")
+        return
     unchanged = timed([*OURS, *command], folder, 5)
     row(f"{' '.join(command)}, nothing changed", unchanged, nothing, "python")
 
