@@ -4,16 +4,17 @@
 PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
+FREE := .venv-free-threaded
 STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
 CODE := policyctl tests examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit generated format bench trial-sdks docs dist clean
+.PHONY: help setup demo test lint types unit test-free-threaded generated format bench trial-sdks docs dist clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
-	  while IFS='|' read -r target text; do printf '%-18s %s\n' "$$target" "$$text"; done
+	  while IFS='|' read -r target text; do printf '%-25s %s\n' "$$target" "$$text"; done
 
 setup: $(STAMP) ## Create .venv with everything that the other targets need
 
@@ -52,6 +53,16 @@ generated: $(STAMP) ## The policies of this repository, checked, generated and t
 
 unit: $(STAMP) ## The tests
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+test-free-threaded: ## The tests of the runtime on a Python without the GIL, PYTHON=python3.13t
+	@python="$(or $(PYTHON),python3.13t)"; \
+	PYTHON_GIL=0 "$$python" -c 'import sys; sys.exit(sys._is_gil_enabled())' 2>/dev/null || { \
+	  echo "$$python is no Python without the GIL: say make $@ PYTHON=/path/to/python3.13t" >&2; \
+	  exit 1; }; \
+	test -x $(FREE)/bin/python || "$$python" -m venv $(FREE)
+	$(FREE)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -e '.[cli]' -r requirements-free-threaded.txt
+	PYTHON_GIL=0 $(FREE)/bin/python -m pytest -q -n 2 --dist worksteal tests/runtime tests/testing
 
 format: $(STAMP) ## Format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .

@@ -268,8 +268,8 @@ def test_metrics_off_cost_no_line(service: str) -> None:
     """Without metrics the compiled wrapper has no trace of them."""
     off = Policy(service=service, operation="off", retry=RETRY)(one)
     on = metered(service, "on", retry=RETRY)(one)
-    assert "_pc_counts" not in off.__code__.co_freevars
-    assert "_pc_counts" in on.__code__.co_freevars
+    assert "_pc_meter" not in off.__code__.co_freevars
+    assert "_pc_meter" in on.__code__.co_freevars
 
 
 def test_a_redefined_policy_goes_on_counting(service: str) -> None:
