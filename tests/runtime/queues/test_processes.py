@@ -16,7 +16,7 @@ from policyctl.runtime.queues import Queue, Redelivery, Redis, Sqlite, live
 
 PRODUCERS = 50
 CONSUMERS = 10
-EACH = 6
+EACH = 4
 ROOM = 40
 PATIENCE = 120.0
 _numbers = itertools.count()
