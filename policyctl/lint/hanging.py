@@ -6,12 +6,16 @@ from dataclasses import dataclass
 
 from policyctl.lint import show
 from policyctl.lint.formulas.concurrency import in_flight
+from policyctl.lint.graph import Edge
 from policyctl.resolve.policy import Operation
 
 
 @dataclass(frozen=True, slots=True)
 class Hanging:
-    """Calls of one process that hang at once, and the product that says so."""
+    """Calls of one process that hang at once, and the product that says so.
+
+    Calls that a request makes beside each other hold its one worker and count once.
+    """
 
     calls: float
     text: str
@@ -21,14 +25,24 @@ class Hanging:
         return min(1.0, self.calls / workers)
 
 
-def hanging(policy: Operation, per_client: float, attempt: float) -> Hanging:
+def sharing(edge: Edge) -> float:
+    """Calls of one request that hold one worker together: those made in parallel."""
+    if edge.call is None or edge.call.mode != "parallel":
+        return 1.0
+    return max(1.0, edge.per_request)
+
+
+def hanging(
+    policy: Operation, per_client: float, attempt: float, together: float = 1.0
+) -> Hanging:
     """Calls in flight if the callee hangs: ``lam_i x t``, at most those with a slot.
 
     ``per_client`` is calls per second of one process, ``attempt`` the seconds until an
-    attempt is given up.
+    attempt is given up, ``together`` the calls of one request (:func:`sharing`).
     """
-    calls = in_flight(per_client, attempt)
-    text = f"{show.rate(per_client)} x {show.duration(attempt)} = {show.number(calls)} calls"
+    each = per_client / together
+    calls, unit = in_flight(each, attempt), "requests" if together > 1 else "calls"
+    text = f"{show.rate(each)} x {show.duration(attempt)} = {show.number(calls)} {unit}"
     bulkhead = policy.bulkhead
     if (
         bulkhead is None

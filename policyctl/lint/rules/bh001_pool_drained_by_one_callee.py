@@ -10,6 +10,7 @@ from policyctl.lint.compare import reaches
 from policyctl.lint.context import Context
 from policyctl.lint.formulas.concurrency import bulkhead_size, in_flight
 from policyctl.lint.graph import Edge
+from policyctl.lint.hanging import hanging, sharing
 from policyctl.lint.rule import Outcomes, Rule, missing
 
 
@@ -19,7 +20,8 @@ class PoolDrainedByOneCallee(Rule):
     What:
         A call has no bulkhead, and if the callee hangs, the calls in flight reach all
         workers of the caller's process (an error) or half of them (a warning):
-        `lam_i x t >= workers`.
+        `lam_i x t >= workers`. Calls that a request makes beside each other
+        (`mode: parallel`) hold its one worker together and count once.
 
     Why:
         Each waiting call holds a worker until its timeout. Requests that never needed
@@ -105,8 +107,8 @@ class PoolDrainedByOneCallee(Rule):
             return
         if budget is not None and budget.total is not None:
             attempt = min(attempt, budget.total)
-        bound = in_flight(load.per_client, attempt)
-        if not reaches(bound, self.share * workers):
+        bound = hanging(policy, load.per_client, attempt, sharing(edge))
+        if not reaches(bound.calls, self.share * workers):
             return
         latency = policy.facts.latency
         time = None if latency is None else latency.p99 or latency.mean
@@ -117,10 +119,9 @@ class PoolDrainedByOneCallee(Rule):
         yield self.finding(
             context.place_of(edge),
             "attempt_timeout.total",
-            f"if {policy.id} hangs, {show.rate(load.per_client)} x "
-            f"{show.duration(attempt)} = {show.number(bound)} calls bind "
-            f"{show.ratio(min(1.0, bound / workers))} of the {show.count(workers, 'worker')} of "
+            f"if {policy.id} hangs, {bound.text} bind "
+            f"{show.ratio(bound.share(workers))} of the {show.count(workers, 'worker')} of "
             f"{edge.service.name}",
-            severity=None if reaches(bound, workers) else Severity.WARNING,
+            severity=None if reaches(bound.calls, workers) else Severity.WARNING,
             help=help,
         )

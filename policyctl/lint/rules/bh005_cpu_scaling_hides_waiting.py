@@ -9,7 +9,7 @@ from policyctl.lint import place, setting, show
 from policyctl.lint.compare import reaches
 from policyctl.lint.context import Context
 from policyctl.lint.graph import Edge
-from policyctl.lint.hanging import Hanging, hanging
+from policyctl.lint.hanging import Hanging, hanging, sharing
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Service
 
@@ -127,7 +127,7 @@ def _bound(edge: Edge, context: Context) -> Hanging | None:
     rate, attempt = context.traffic.of_edge(edge).per_client, _patience(edge)
     if edge.policy is None or rate is None or attempt is None:
         return None
-    return hanging(edge.policy, rate, attempt)
+    return hanging(edge.policy, rate, attempt, sharing(edge))
 
 
 def _patience(edge: Edge) -> float | None:

@@ -14,6 +14,7 @@ from policyctl.lint.context import Context
 from policyctl.lint.formulas.breaker import detection_time, failures_needed
 from policyctl.lint.formulas.concurrency import in_flight
 from policyctl.lint.graph import Edge
+from policyctl.lint.hanging import sharing
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import CircuitBreaker, Operation
 from policyctl.resolve.worst_case import worst_case
@@ -121,8 +122,9 @@ class BreakerTooSlow(Rule):
         slow = _Slow(policy, timeout.total, needed, seen.rate)
         lasting = math.inf
         if workers is not None and not guarded:
-            binding = reaches(in_flight(rate, worst_case(policy)), workers)
-            lasting = workers / rate if binding else math.inf
+            taken = rate / sharing(edge)
+            binding = reaches(in_flight(taken, worst_case(policy)), workers)
+            lasting = workers / taken if binding else math.inf
         if over(slow.detected, lasting):
             end = (
                 f", but {edge.service.name} has none of its "

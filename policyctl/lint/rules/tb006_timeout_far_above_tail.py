@@ -9,7 +9,7 @@ from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context
 from policyctl.lint.graph import Edge
-from policyctl.lint.hanging import hanging
+from policyctl.lint.hanging import hanging, sharing
 from policyctl.lint.place import Place
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Latency
@@ -114,7 +114,7 @@ class TimeoutFarAboveTail(Rule):
             lacking = [] if workers else [f"{edge.service.name}.facts.workers"]
             yield from missing([*load.missing, *lacking])
             return
-        bound = hanging(policy, load.per_client, attempt)
+        bound = hanging(policy, load.per_client, attempt, sharing(edge))
         if not over(bound.calls, self.worker_share * workers):
             return
         advice = show.ceil_duration(better) if better else "three times the p99"
@@ -123,7 +123,7 @@ class TimeoutFarAboveTail(Rule):
             "attempt_timeout.total",
             f"attempt_timeout {show.duration(attempt)} is {excess}; if "
             f"{policy.id} hangs, {bound.text} bind "
-            f"{show.ratio(bound.share(workers))} of the {workers} workers of "
+            f"{show.ratio(bound.share(workers))} of the {show.count(workers, 'worker')} of "
             f"{edge.service.name}",
             help=f"set attempt_timeout: {advice}",
             fix=_fix(context.place_of(edge), better),

@@ -131,3 +131,42 @@ def test_an_override_is_the_policy_of_its_call() -> None:
     """A caller that shortens the timeout is safe."""
     text = policy(call=", override: {attempt_timeout: 500ms}")
     assert lint_yaml(text, "BH001") == []
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("mode", "found"),
+    [
+        ("sequential", "1000/s x 200ms = 200 calls bind 100% of the 100 workers"),
+        ("parallel", None),
+    ],
+)
+def test_parallel_calls_of_a_request_hold_one_worker(
+    mode: str, found: str | None
+) -> None:
+    """20 calls in parallel hold one worker for 200 ms: 50/s x 0.2 s = 10 of 100."""
+    text = policy("200ms", call=f", per_request: 20, mode: {mode}")
+    messages = [d.message for d in lint_yaml(text, "BH001")]
+    assert len(messages) == (found is not None)
+    assert found is None or found in messages[0]
+
+
+def test_parallel_calls_that_drain_the_pool_are_counted_as_requests() -> None:
+    """50/s x 2 s = 100 requests, whatever the number of calls that each waits for."""
+    (found,) = lint_yaml(
+        policy("2s", call=", per_request: 20, mode: parallel"), "BH001"
+    )
+    assert found.message == (
+        "if price_api.get_price hangs, 50/s x 2s = 100 requests bind 100% of the 100 "
+        "workers of shop"
+    )
+    assert found.severity is Severity.ERROR
+
+
+@pytest.mark.boundary
+def test_a_share_of_a_parallel_call_is_no_more_than_that() -> None:
+    """Half a call for each request: 25/s x 2 s = 50 calls, half of the workers."""
+    (found,) = lint_yaml(
+        policy("2s", call=", per_request: 0.5, mode: parallel"), "BH001"
+    )
+    assert "25/s x 2s = 50 calls bind 50%" in found.message

@@ -191,3 +191,13 @@ def test_an_objective_that_is_kept_still_lacks_workers() -> None:
     result = run_yaml(policy(facts="objective: 11s"), "CB003")
     assert result.diagnostics == ()
     assert [s.fact for s in result.coverage.skipped] == ["shop.facts.workers"]
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("mode", "count"), [("sequential", 1), ("parallel", 0)])
+def test_parallel_calls_of_a_request_hold_one_worker(mode: str, count: int) -> None:
+    """20 calls in parallel hold one worker: 50/s x 1.9 s = 95 of the 100 for ever."""
+    text = policy("1900ms").replace(
+        "get_price}]", f"get_price, per_request: 20, mode: {mode}}}]"
+    )
+    assert len(lint_yaml(text, "CB003")) == count
