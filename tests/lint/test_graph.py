@@ -160,7 +160,7 @@ def test_a_chain_of_ten_thousand_services() -> None:
     assert order.index("s0.run") < order.index("s5000.run") < order.index("s9999.run")
     assert graph.cycles() == []
     assert Traffic(loaded, graph).rate("s9999.run") == 7.0
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 20
 
 
 def test_a_long_cycle() -> None:

@@ -159,7 +159,7 @@ def test_dense_and_deep_graphs_are_quick(layers: int, width: int, product: str) 
     project = layered(layers, width)
     started = time.process_time()
     result = lint(project, LintSettings(select=("GR",)))
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 40
     found = [d for d in result.diagnostics if d.code == "GR001"]
     assert len(found) == width
     assert all(f"about {product} attempts" in d.message for d in found)
