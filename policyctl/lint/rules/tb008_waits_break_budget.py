@@ -116,8 +116,10 @@ def _fitting(policy: Operation, attempt: float) -> float:
     if total is None or attempts is None:
         return 0.1 * attempt
     backoff = 0.0 if retry is None else longest_waits(retry.backoff, attempts - 1)
-    left = (total - attempts * attempt - backoff) / attempts
-    return min(0.1 * attempt, left) if left >= 0 else 0.1 * attempt
+    needed = attempts * attempt + backoff
+    if over(needed, total):
+        return 0.1 * attempt
+    return min(0.1 * attempt, max(0.0, total - needed) / attempts)
 
 
 def _acquire(site: Site, context: Context) -> float:

@@ -133,6 +133,23 @@ def test_the_wait_of_a_single_attempt(budget: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("attempt", "budget", "retry"),
+    [("500ms", "500ms", "off"), ("1100ms", "2300ms", "{max_attempts: 2}")],
+)
+def test_no_wait_fits_where_attempts_take_all(
+    attempt: str, budget: str, retry: str
+) -> None:
+    """500 ms of 500 ms; 2 x 1.1 s + 0.1 s of 2.3 s, whatever their floats leave over."""
+    text = operation_yaml(
+        f"{HEAD}attempt_timeout: {attempt}\nbudget: {budget}\nretry: {retry}\n"
+        "bulkhead: {max_concurrent: 2, max_wait: 400ms}"
+    )
+    (found,) = lint_yaml(text, "TB008")
+    assert found.help == "no wait fits: shorten attempt_timeout, or raise the budget"
+    assert found.fix is None
+
+
+@pytest.mark.parametrize(
     ("settings", "help"),
     [
         ("budget: 520ms", "keep the waits to 20ms in all"),
