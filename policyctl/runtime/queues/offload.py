@@ -20,16 +20,19 @@ THREADS = 4
 class _Threads:
     """Daemon threads, made when there is work: a step that hangs holds up no exit."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
+        self._size = size
         self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._lock = Lock()
         self._started = 0
+        self._open = 0
 
     def submit(self, run: Callable[[], R]) -> Future[R]:
         """Run it in one of the threads."""
         future: Future[R] = Future()
         with self._lock:
-            if self._started < THREADS:
+            self._open += 1
+            if self._started < min(self._open, self._size):
                 name = f"policyctl queue {self._started}"
                 Thread(target=self._run, name=name, daemon=True).start()
                 self._started += 1
@@ -39,6 +42,8 @@ class _Threads:
     def _run(self) -> None:
         while True:
             self._work.get()()
+            with self._lock:
+                self._open -= 1
 
 
 def _fulfil(future: Future[R], run: Callable[[], R]) -> None:
@@ -50,21 +55,25 @@ def _fulfil(future: Future[R], run: Callable[[], R]) -> None:
         future.set_exception(error)
 
 
-_pools: dict[int, _Threads] = {}
+_pools: dict[tuple[int, int], _Threads] = {}
 
 
-def _pool() -> _Threads:
-    """The threads of this process."""
-    pool = _pools.get(os.getpid())
+def _pool(size: int) -> _Threads:
+    """The threads of this process for stores of a kind."""
+    key = os.getpid(), size
+    pool = _pools.get(key)
     if pool is None:
-        pool = _pools.setdefault(os.getpid(), _Threads())
+        pool = _pools.setdefault(key, _Threads(size))
     return pool
 
 
 async def in_thread(
-    run: Callable[[], R], undo: Callable[[R], object] | None = None
+    run: Callable[[], R],
+    undo: Callable[[R], object] | None = None,
+    *,
+    threads: int = THREADS,
 ) -> R:
-    """Run a step in a thread.
+    """Run a step in one of as many threads.
 
     A cancelled caller does not wait for the step; ``undo`` is then called, in the
     thread, with what it gives after all.
@@ -77,7 +86,7 @@ async def in_thread(
             undo(result)
         return result
 
-    future: asyncio.Future[R] = asyncio.wrap_future(_pool().submit(work))
+    future: asyncio.Future[R] = asyncio.wrap_future(_pool(threads).submit(work))
     try:
         return await asyncio.shield(future)
     except asyncio.CancelledError:

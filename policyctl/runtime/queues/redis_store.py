@@ -29,6 +29,8 @@ from policyctl.runtime.stores.redis_quick import QuickConnections, QuickScript
 
 TRIES: Final = 3
 """How often a step is tried that may be repeated, when its answer is lost."""
+THREADS: Final = 16
+"""Steps of tasks that are under way at once, each on a connection of its own."""
 SPARE: Final = 16
 """Items that are dropped at once when the server's memory is full."""
 
@@ -256,7 +258,7 @@ class RedisStore:
 
         method: Callable[..., Any] = getattr(self, step)
         undo = partial(self._untake, arguments[-1]) if step == "take" else None
-        return await in_thread(partial(method, *arguments), undo)
+        return await in_thread(partial(method, *arguments), undo, threads=THREADS)
 
     def _untake(self, change: Change, taken: list[Taken]) -> None:
         if taken:
