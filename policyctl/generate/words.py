@@ -11,13 +11,15 @@ from policyctl.resolve.policy import (
     Bulkhead,
     CircuitBreaker,
     Fallback,
+    Hedge,
     Idempotency,
     Inbound,
     InboundBudget,
     Operation,
+    RateLimit,
     Retry,
 )
-from policyctl.units import format_duration, format_ratio
+from policyctl.units import format_duration, format_rate, format_ratio
 
 _MODES = {
     "enforce": "",
@@ -36,8 +38,12 @@ def summary(operation: Operation) -> Iterator[str]:
         yield f"attempt timeout: {_attempt_timeout(operation.attempt_timeout)}"
     if operation.retry is not None:
         yield f"retry: {_retry(operation.retry)}"
+    if operation.hedge is not None:
+        yield f"hedge: {_hedge(operation.hedge)}"
     if operation.circuit_breaker is not None:
         yield f"circuit breaker: {_circuit_breaker(operation.circuit_breaker)}"
+    if operation.rate_limit is not None:
+        yield f"rate limit: {_rate_limit(operation.rate_limit)}"
     if operation.bulkhead is not None:
         yield f"bulkhead: {_bulkhead(operation.bulkhead)}"
     if operation.idempotency is not None:
@@ -48,6 +54,8 @@ def summary(operation: Operation) -> Iterator[str]:
 
 def inbound_summary(block: Inbound) -> Iterator[str]:
     """What a request to the service goes through, one line for each pattern."""
+    if block.rate_limit is not None:
+        yield f"rate limit: {_rate_limit(block.rate_limit)}"
     if block.bulkhead is not None:
         yield f"bulkhead: {_bulkhead(block.bulkhead, 'request')}"
     if block.budget is not None:
@@ -81,6 +89,9 @@ def _budget(block: Budget) -> str:
         text = f"{format_duration(block.total)} for the whole call{less}"
     if block.minimum:
         text += f"; no attempt with less than {format_duration(block.minimum)} left"
+    if block.header is not None:
+        less = f", less {format_duration(block.reserve)}" if block.reserve else ""
+        text += f"; its client sends {block.header.name}{less}"
     return text
 
 
@@ -154,6 +165,23 @@ def _window(block: CircuitBreaker) -> str:
         return f"in the last {block.window.calls} calls"
     seconds = format_duration(block.window.seconds)
     return f"in {seconds} and {block.minimum_calls} calls or more"
+
+
+def _hedge(block: Hedge) -> str:
+    more = "another attempt"
+    if block.max_hedges > 1:
+        more = f"up to {block.max_hedges} other attempts"
+    share = format_ratio(block.budget)
+    return f"{more} after {format_duration(block.delay)}, for {share} of the calls"
+
+
+def _rate_limit(block: RateLimit) -> str:
+    waiting = "no waiting"
+    if block.max_wait:
+        waiting = f"waiting up to {format_duration(block.max_wait)}"
+    scope = ", all processes together" if block.store == "redis" else ""
+    burst = f"{block.burst} at once"
+    return f"{format_rate(block.rate)}{scope}, {burst}, {waiting}{_MODES[block.mode]}"
 
 
 def _bulkhead(block: Bulkhead, noun: str = "attempt") -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from policyctl.generate.words import summary
+from policyctl.generate.words import inbound_summary, summary
 from policyctl.resolve.policy import Project
 
 LoadProject = Callable[[Mapping[str, str]], Project]
@@ -19,6 +19,15 @@ LINES = {
     "budget: {total: 5s, inherit: false}": "budget: 5s for the whole call",
     "budget: {total: 5s, inherit: false, minimum: 200ms}": "budget: 5s for the whole "
     "call; no attempt with less than 200ms left",
+    "budget: {total: 5s, inherit: false, reserve: 200ms, header: {name: X-Left}}": ""
+    "budget: 5s for the whole call; its client sends X-Left, less 200ms",
+    "idempotent: true\n    hedge: {delay: 200ms, budget: 5%}": "hedge: another attempt "
+    "after 200ms, for 5% of the calls",
+    "idempotent: true\n    hedge: {delay: 1s, max_hedges: 2}": "hedge: up to 2 other "
+    "attempts after 1s, for 2% of the calls",
+    "rate_limit: {rate: 100/s}": "rate limit: 100/s, 100 at once, no waiting",
+    "rate_limit: {rate: 30/m, burst: 3, max_wait: 2s, mode: observe}": "rate limit: "
+    "30/m, 3 at once, waiting up to 2s; it only observes",
     "attempt_timeout: {total: 2s, sync: cooperative}": "attempt timeout: 2s; plain "
     "functions are not interrupted",
     "attempt_timeout: {total: 5s, connect: 500ms}": "attempt timeout: 5s, 500ms to "
@@ -56,3 +65,20 @@ def test_a_line_for_each_pattern(setting: str, load: LoadProject) -> None:
     )
     operation = load({"a.yaml": text}).services["a"].operations["x"]
     assert list(summary(operation))[-1] == LINES[setting]
+
+
+def test_inbound_in_words(load: LoadProject) -> None:
+    """Each part of the protection has its line."""
+    text = (
+        "version: 1\nservice: a\nredis: {url_env: A_REDIS}\ninbound:\n"
+        "  rate_limit: {rate: 9/s, store: redis}\n"
+        "  bulkhead: {max_concurrent: 2}\n"
+        "  budget: {default: 5s}\n"
+    )
+    inbound = load({"a.yaml": text}).services["a"].inbound
+    assert inbound is not None
+    assert list(inbound_summary(inbound)) == [
+        "rate limit: 9/s, all processes together, 9 at once, no waiting",
+        "bulkhead: 2 requests at once, no waiting",
+        "budget: 5s",
+    ]

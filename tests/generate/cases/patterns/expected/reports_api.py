@@ -21,7 +21,7 @@ by_ratio:
 
 fallbacks:
     not known to be idempotent, http
-    budget: 5s for the whole call
+    budget: 5s for the whole call; its client sends X-Timeout-Budget
     fallback: my_app.fallbacks.cached on recorded, timeout, circuit_open,
         bulkhead_full, rate_limited or budget_exhausted
 
