@@ -9,6 +9,7 @@ from policyctl.diagnostics import Severity
 from policyctl.lint import setting, show
 from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, Site
+from policyctl.lint.formulas.load import origin_rate
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Operation, Service
 
@@ -19,6 +20,8 @@ class FallbackCannotCarryLoad(Rule):
     What:
         If all primaries that fall back to a service fail together, their first tries and
         the service's own load reach its capacity (an error) or 80 % of it (a warning).
+        Behind a cache (`facts.cache`) only what misses it counts; FB003 speaks of the
+        day that the cache is empty.
 
     Why:
         A fallback runs seldom and then with the whole load at once. One that is sized for
@@ -108,7 +111,8 @@ class FallbackCannotCarryLoad(Rule):
             yield from missing(lacking)
             return
         moved, own = _moved(target, context), _own(target, context)
-        total = moved + own
+        arriving, hits = moved + own, _hits(target)
+        total = origin_rate(arriving, hits)
         if not over(total, self.share * capacity):
             yield from missing(_unknown(target, context))
             return
@@ -116,11 +120,21 @@ class FallbackCannotCarryLoad(Rule):
             site.place,
             "fallback.operation",
             f"{show.rate(moved)} of fallbacks + {show.rate(own)} of its own = "
-            f"{show.rate(total)} at {target.name}, {show.ratio(total / capacity)} of its "
-            f"capacity {show.rate(capacity)}",
+            f"{show.rate(arriving)}{_missed(total, hits)} at {target.name}, "
+            f"{show.ratio(total / capacity)} of its capacity {show.rate(capacity)}",
             severity=None if reaches(total, capacity) else Severity.WARNING,
             help="fall back to a value, or bound the fallback with a rate_limit",
         )
+
+
+def _hits(target: Service) -> float:
+    """The share of requests that a cache in front of a service answers."""
+    cache = target.facts.cache
+    return 0.0 if cache is None or cache.hit_ratio is None else cache.hit_ratio
+
+
+def _missed(total: float, hits: float) -> str:
+    return f", with {show.ratio(hits)} hits {show.rate(total)}" if hits else ""
 
 
 def _moved(target: Service, context: Context) -> float:

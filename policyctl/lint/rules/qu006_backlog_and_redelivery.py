@@ -146,7 +146,8 @@ class BacklogAndRedelivery(Rule):
         workers = queue.consume.concurrency * instances
         served = workers / mean
         numbers = (
-            f"{workers} consumers x {show.duration(mean)} serve {show.rate(served)}, and "
+            f"{show.count(workers, 'consumer')} at {show.duration(mean)} an item "
+            f"{'serves' if workers == 1 else 'serve'} {show.rate(served)}, and "
             f"{show.rate(arriving)} arrive"
         )
         if reaches(arriving, served):

@@ -78,6 +78,9 @@ class SynchronisedReconnect(Rule):
         if reconnect is None:
             return
         clients, unknown = _clients(service, context)
+        if reconnect.window is reconnect.delay is None and reconnect.jitter != "none":
+            yield from missing([f"{service.name}.facts.reconnect.delay"])
+            return
         spread, rate = _spread(reconnect), reconnect.accept_rate
         if spread > 0 and rate is None:
             yield from missing([f"{service.name}.facts.reconnect.accept_rate"])
@@ -90,7 +93,7 @@ class SynchronisedReconnect(Rule):
             yield self.finding(
                 spot,
                 "facts.reconnect",
-                f"{clients} clients come back within {show.duration(spread)}, but "
+                f"{clients} clients come back {_within(spread, reconnect)}, but "
                 f"accepting them at {show.rate(rate)} takes {show.duration(needed)}",
                 severity=Severity.ERROR,
                 help=f"spread reconnects over {show.ceil_duration(needed)} with full "
@@ -101,11 +104,19 @@ class SynchronisedReconnect(Rule):
                 spot,
                 "facts.reconnect",
                 f"{clients} clients that lose their connections together come back "
-                f"together, after exactly {show.duration(reconnect.delay or 0.0)}",
+                f"{_within(spread, reconnect)}",
                 help="add jitter: full and a window, and state accept_rate",
             )
         else:
             yield from missing(unknown)
+
+
+def _within(spread: float, reconnect: ReconnectFacts) -> str:
+    if spread > 0:
+        return f"within {show.duration(spread)}"
+    if not reconnect.delay:
+        return "together"
+    return f"together after {show.duration(reconnect.delay)}"
 
 
 def _clients(service: Service, context: Context) -> tuple[int | None, list[str]]:

@@ -125,3 +125,28 @@ def test_a_limit_for_each_process_needs_their_number() -> None:
     assert [s.fact for s in result.coverage.skipped] == [
         "a0.operations.get.facts.callers"
     ]
+
+
+CACHED = "facts: {capacity: 800/s, cache: {hit_ratio: 90%}}"
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("rate", "severity"),
+    [("6300/s", None), ("6301/s", Severity.WARNING), ("7900/s", Severity.ERROR)],
+)
+def test_a_cache_in_front_answers_its_share(
+    rate: str, severity: Severity | None
+) -> None:
+    """One in ten misses: 6300/s + 100/s are 640/s, 7900/s + 100/s are 800/s."""
+    found = lint_yaml(policy((rate,), CACHED), "FB002")
+    assert [d.severity for d in found] == ([] if severity is None else [severity])
+
+
+def test_message_behind_a_cache() -> None:
+    """What arrives, what misses the cache, and its share of the capacity."""
+    (found,) = lint_yaml(policy(("9900/s",), CACHED), "FB002")
+    assert found.message == (
+        "9900/s of fallbacks + 100/s of its own = 10000/s, with 90% hits 1000/s at "
+        "quotes_b, 125% of its capacity 800/s"
+    )

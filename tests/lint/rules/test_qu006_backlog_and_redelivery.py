@@ -81,7 +81,7 @@ def test_consumers_must_serve_more_than_arrives(rate: str, count: int) -> None:
     )
     found = lint_yaml(text, "QU006")
     assert [d.message for d in found] == [
-        "4 consumers x 100ms serve 40/s, and 40/s arrive: the queue only grows"
+        "4 consumers at 100ms an item serve 40/s, and 40/s arrive: the queue only grows"
     ] * count
     if found:
         assert found[0].help == "set concurrency: 3 or more"
@@ -116,7 +116,7 @@ def test_outage_can_be_set(age: str, count: int) -> None:
     found = lint_yaml(text, "QU006", thresholds={"QU006": {"outage": "1m"}})
     assert [d.message for d in found] == [
         (
-            "4 consumers x 100ms serve 40/s, and 20/s arrive: the backlog of an outage of 1m "
+            "4 consumers at 100ms an item serve 40/s, and 20/s arrive: the backlog of an outage of 1m "
             "takes 1m to drain, over max_age 59.999s"
         )
     ] * count
