@@ -386,6 +386,19 @@ def test_headers_that_are_there_are_left_alone() -> None:
     assert with_header().call(outgoing_headers, ["x-LEFT"]) == {}
 
 
+def test_a_reloaded_header_is_sent_from_the_next_call_on() -> None:
+    """Other settings of a live policy reach its client, and so does their end."""
+    from policyctl.runtime.reload.change import change_policy
+
+    policy = with_header()
+    guarded = policy(outgoing_headers)
+    assert list(guarded()) == ["X-Left"]
+    for header, sent in ((OTHER, ["X-Other"]), (None, []), (HEADER, ["X-Left"])):
+        block = settings.Budget(total=5.0, header=header)
+        change_policy(policy, {"budget": block}, set())
+        assert list(guarded()) == sent
+
+
 # -- settings that nobody applies ----------------------------------------------------
 
 
