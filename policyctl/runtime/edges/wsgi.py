@@ -94,9 +94,16 @@ class _Body:
                 close()
         finally:
             DEADLINE.reset(token)
-            inbound, self._inbound = self._inbound, None
-            if inbound is not None:
-                inbound.leave()
+            self._leave()
+
+    def __del__(self) -> None:
+        """Middleware that joins a body and drops it without close() is common."""
+        self._leave()
+
+    def _leave(self) -> None:
+        inbound, self._inbound = self._inbound, None
+        if inbound is not None:
+            inbound.leave()
 
 
 def _answer(

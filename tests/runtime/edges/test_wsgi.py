@@ -210,3 +210,48 @@ def test_a_refused_head_request_gets_headers_alone() -> None:
     assert status == "504 Gateway Timeout"
     assert headers["content-length"] == "34"
     assert body == []
+
+
+def test_a_body_that_is_dropped_gives_its_slot_back() -> None:
+    """Middleware that joins the parts and forgets close() blocks nobody for ever."""
+    inbound = Inbound(bulkhead=settings.Bulkhead(max_concurrent=1))
+
+    def streaming(
+        environ: dict[str, Any], start: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        start("200 OK", [])
+        yield b"a"
+        yield b"b"
+
+    guarded = inbound.wsgi(streaming)
+
+    def forgetful(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+        return [b"".join(guarded(environ, start))]
+
+    for _ in range(3):
+        environ: dict[str, Any] = {}
+        wsgiref.util.setup_testing_defaults(environ)
+        assert forgetful(environ, lambda *_: None) == [b"ab"]
+        assert inbound.statistics()["in_use"] == 0
+
+
+def test_a_body_whose_close_fails_gives_its_slot_back_once() -> None:
+    """However often the server closes it, and whatever it is that fails."""
+    inbound = Inbound(bulkhead=settings.Bulkhead(max_concurrent=1))
+
+    class Body:
+        def __iter__(self) -> Iterator[bytes]:
+            yield b"a"
+            raise ValueError("in the middle")
+
+        def close(self) -> None:
+            raise KeyError("at the end")
+
+    body: Any = inbound.wsgi(lambda environ, start: Body())({}, lambda *_: None)
+    with pytest.raises(ValueError, match="in the middle"):
+        list(body)
+    assert inbound.statistics()["in_use"] == 1
+    for _ in range(2):
+        with pytest.raises(KeyError, match="at the end"):
+            body.close()
+        assert inbound.statistics()["in_use"] == 0
