@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from policyctl.lint import outcomes
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.load import (
     budgeted_amplification,
@@ -16,7 +17,7 @@ from policyctl.lint.formulas.load import (
     sustained_ratio,
 )
 from policyctl.lint.traffic import Load
-from policyctl.resolve.policy import Operation, RetryBudget, Service
+from policyctl.resolve.policy import Backoff, Operation, RetryBudget, Service
 
 
 def attempts_of(policy: Operation) -> float:
@@ -25,6 +26,35 @@ def attempts_of(policy: Operation) -> float:
         return 1.0
     limit = policy.retry.max_attempts
     return math.inf if limit is None else float(limit)
+
+
+LOOP_BACKOFF = 10.0
+"""Seconds that the back-off of a control loop must grow to."""
+
+
+def calm_loop(policy: Operation, least: float = LOOP_BACKOFF) -> bool:
+    """Whether unlimited attempts wait so long, and so unevenly, that they may go on.
+
+    Such a loop makes one attempt after the other, at a pace that its back-off sets:
+    failures do not multiply it.
+    """
+    retry = policy.retry
+    if retry is None or retry.max_attempts is not None:
+        return False
+    longest = eventual_delay(retry.backoff)
+    return least <= longest < math.inf and outcomes.has_jitter(retry.backoff)
+
+
+def eventual_delay(backoff: Backoff) -> float:
+    """The delay that is reached in the end, before jitter, in seconds."""
+    cap = math.inf if backoff.max is None else backoff.max
+    return cap if grows(backoff) else min(backoff.initial, cap)
+
+
+def grows(backoff: Backoff) -> bool:
+    """Whether each delay is longer than the one before; decorrelated jitter triples it."""
+    growing = backoff.multiplier > 1 or backoff.jitter.kind == "decorrelated"
+    return growing and backoff.initial > 0
 
 
 def sustained(budget: RetryBudget, load: Load) -> float:
@@ -42,6 +72,8 @@ def amplification(policy: Operation, load: Load) -> float:
     if policy.hedge is not None:
         return hedge_amplification(1.0, policy.hedge.max_hedges, policy.hedge.budget)
     attempts = attempts_of(policy)
+    if calm_loop(policy):
+        return 1.0
     if policy.retry is None or policy.retry.budget is None:
         return attempts
     return budgeted_amplification(attempts, sustained(policy.retry.budget, load))

@@ -6,7 +6,13 @@ import math
 
 import pytest
 
-from policyctl.lint.amplify import amplification, attempts_of, demand, layer_attempts
+from policyctl.lint.amplify import (
+    amplification,
+    attempts_of,
+    calm_loop,
+    demand,
+    layer_attempts,
+)
 from policyctl.lint.context import Context
 from policyctl.lint.testing import load_yaml, operation_yaml
 from policyctl.lint.traffic import Load
@@ -42,6 +48,32 @@ def test_unlimited_attempts() -> None:
     )
     operation = load_yaml(text).services["payment_api"].operations["charge"]
     assert attempts_of(operation) == math.inf
+    assert amplification(operation, KNOWN) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("backoff", "calm"),
+    [
+        ("{max: 10s}", True),
+        ("{max: 9s}", False),
+        ("{max: off}", False),
+        ("{max: 1m, jitter: none}", False),
+        ("{initial: 10s, multiplier: 1, max: 1m}", True),
+        ("{initial: 9s, multiplier: 1, max: 1m}", False),
+        ("{initial: 9s, multiplier: 1, max: 1m, jitter: decorrelated}", True),
+    ],
+)
+def test_a_loop_that_waits_long_enough_is_not_multiplied(
+    backoff: str, calm: bool
+) -> None:
+    """Its attempts come one after the other, ever more seldom, and not in step."""
+    text = operation_yaml(
+        f"transport: http\nretry: {{max_attempts: unlimited, backoff: {backoff}}}",
+        "class: control_loop",
+    )
+    operation = load_yaml(text).services["payment_api"].operations["charge"]
+    assert calm_loop(operation) is calm
+    assert amplification(operation, KNOWN) == (1.0 if calm else math.inf)
 
 
 def test_demand_adds_up_operations_layers_and_cache() -> None:

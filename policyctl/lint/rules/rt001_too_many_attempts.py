@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Severity
 from policyctl.lint import mend, outcomes, setting, show
+from policyctl.lint.amplify import LOOP_BACKOFF, eventual_delay, grows
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Backoff
@@ -68,7 +69,7 @@ class TooManyAttempts(Rule):
     max_attempts = setting.count(3, "the most attempts that are not reported")
     error_above = setting.count(5, "more attempts than this are an error")
     loop_backoff = setting.seconds(
-        10.0, "the back-off that a control loop must grow to"
+        LOOP_BACKOFF, "the back-off that a control loop must grow to"
     )
 
     def check_operation(self, site: Site, context: Context) -> Outcomes:
@@ -98,7 +99,7 @@ class TooManyAttempts(Rule):
         )
 
     def _check_loop(self, site: Site, backoff: Backoff) -> Outcomes:
-        longest = _eventual_delay(backoff)
+        longest = eventual_delay(backoff)
         capped = self.loop_backoff <= longest < math.inf
         jittered = outcomes.has_jitter(backoff)
         if capped and jittered:
@@ -109,7 +110,7 @@ class TooManyAttempts(Rule):
             problem = "grows without a cap"
         elif capped:
             problem, help = "has no jitter", "set backoff.jitter: full"
-        elif _grows(backoff):
+        elif grows(backoff):
             problem = f"never exceeds {show.duration(longest)}"
         else:
             problem = f"stays at {show.duration(longest)}"
@@ -125,15 +126,3 @@ class TooManyAttempts(Rule):
             help=help,
             also=(("retry.backoff", "the back-off"),),
         )
-
-
-def _eventual_delay(backoff: Backoff) -> float:
-    """The delay that is reached in the end, before jitter, in seconds."""
-    cap = math.inf if backoff.max is None else backoff.max
-    return cap if _grows(backoff) else min(backoff.initial, cap)
-
-
-def _grows(backoff: Backoff) -> bool:
-    """Whether each delay is longer than the one before; decorrelated jitter triples it."""
-    growing = backoff.multiplier > 1 or backoff.jitter.kind == "decorrelated"
-    return growing and backoff.initial > 0

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Diagnostic, Severity
 from policyctl.lint import mend, setting, show
+from policyctl.lint.amplify import grows
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, QueueSite, Site
 from policyctl.lint.formulas.horizon import as_backoff
@@ -133,7 +134,7 @@ class OversizedBackoff(Rule):
             text = f"multiplier {show.number(backoff.multiplier)} makes waits shrink"
             yield Problem("multiplier", text, (("multiplier", "2"),), Severity.ERROR)
         most = self.longest if limit is None else max(self.longest, limit.seconds)
-        if _grows(backoff) and backoff.max is None and over(last, most):
+        if grows(backoff) and backoff.max is None and over(last, most):
             text = f"nothing caps the back-off: {_growth(backoff, retries, last)}"
             longest = 4 * self.longest if limit is None else limit.seconds
             yield Problem("max", text, _capped(backoff, longest))
@@ -181,12 +182,6 @@ def _capped(backoff: Backoff, longest: float) -> tuple[tuple[str, str], ...]:
     return (("initial", show.floor_duration(longest / 10)), ("max", cap))
 
 
-def _grows(backoff: Backoff) -> bool:
-    """Whether waits become longer; decorrelated jitter triples them at worst."""
-    growing = backoff.multiplier > 1 or backoff.jitter.kind == "decorrelated"
-    return growing and backoff.initial > 0
-
-
 def last_wait(backoff: Backoff, retries: int | None) -> float:
     """The longest wait before the last retry, in seconds (F1).
 
@@ -199,7 +194,7 @@ def last_wait(backoff: Backoff, retries: int | None) -> float:
     elif backoff.jitter.kind == "decorrelated":
         first, multiplier = 3 * first, 3.0
     if retries is None:
-        return cap if _grows(backoff) else min(cap, first)
+        return cap if grows(backoff) else min(cap, first)
     if retries < 1 or first == 0:
         return 0.0
     try:

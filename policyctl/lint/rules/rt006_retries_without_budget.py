@@ -61,7 +61,8 @@ class RetriesWithoutBudget(Rule):
 
     False positives:
         A few serial clients, whose rate falls when calls take longer: state the rate
-        that they reach at the slow pace.
+        that they reach at the slow pace. A `control_loop` with unlimited attempts whose
+        back-off has jitter and grows to 10 s is not reported.
 
     References:
         Bronson et al., Metastable Failures in Distributed Systems, HotOS 2021
@@ -85,6 +86,8 @@ class RetriesWithoutBudget(Rule):
     def check_operation(self, site: Site, context: Context) -> Outcomes:
         retry = site.policy.retry
         if retry is None or retry.max_attempts == 1 or retry.budget is not None:
+            return
+        if amplify.calm_loop(site.policy):
             return
         callee = amplify.callee_of(site, context)
         capacity = callee.facts.capacity

@@ -180,13 +180,36 @@ def test_callers_with_an_override_count_with_their_own_attempts() -> None:
 
 
 def test_unlimited_attempts_have_no_bound() -> None:
-    """A control loop without a budget is vulnerable at any rate."""
+    """A loop whose waits stay at 5 s is vulnerable at any rate."""
     text = operation_yaml(
         f"{HEAD}facts: {{rate: 1/s}}\nretry: {{max_attempts: unlimited}}",
         "class: control_loop\nfacts: {capacity: 1000/s}",
     )
     (found,) = lint_yaml(text, "RT006")
     assert found.message.startswith("1/s without limit >= capacity 1000/s")
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("backoff", "count"),
+    [
+        ("{initial: 1s, max: 10s}", 0),
+        ("{initial: 1s, max: 9s}", 1),
+        ("{initial: 1s, max: 10s, jitter: none}", 1),
+    ],
+)
+@pytest.mark.parametrize("capacity", ["", "capacity: 1000/s"])
+def test_a_calm_loop_goes_at_the_pace_of_its_back_off(
+    backoff: str, count: int, capacity: str
+) -> None:
+    """With jitter and waits that grow to 10 s, a loop may try for ever."""
+    text = operation_yaml(
+        f"{HEAD}facts: {{rate: 1/s, callers: 2000}}\n"
+        f"retry: {{max_attempts: unlimited, backoff: {backoff}}}",
+        f"class: control_loop\nfacts: {{{capacity}}}",
+    )
+    assert len(lint_yaml(text, "RT006")) == count
+    assert len(lint_yaml(text, "GR005")) == (count if capacity else 0)
 
 
 @pytest.mark.missing_facts
