@@ -46,6 +46,8 @@ def describe(error: Exception) -> tuple[str, str | None]:
     if isinstance(error, CommandError):
         return str(error), error.help
     if isinstance(error, FileNotFoundError) and error.filename is None:
+        if error.errno is None:  # what ships with the package is not where it should be
+            return str(error), "install policyctl anew"
         return "the working directory does not exist any more", None
     if isinstance(error, OSError) and (error.strerror or error.filename):
         return _system_error(error), _REMEDIES.get(error.errno or 0)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from policyctl import assets
+
 Run = Callable[..., Any]
 Write = Callable[[str, str], Path]
 
@@ -112,3 +114,17 @@ def test_a_loop_of_links_ends(run_cli: Run, write: Write, texts: Any) -> None:
     outcome = run_cli("validate", "--select", "RT001")
     assert outcome.code == 0
     assert "warning[CF204]" in outcome.out
+
+
+def test_an_installation_that_lacks_a_part_says_which(
+    run_cli: Run, write: Write, texts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A missing folder of presets is not taken for a missing working directory."""
+    write("policies/quotes.yaml", texts.clean)
+    monkeypatch.setattr(assets, "files", lambda _package: Path("nowhere/policyctl"))
+    outcome = run_cli("validate", "--no-cache")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        "error: the policies/presets folder is missing from this installation\n"
+        "  help: install policyctl anew\n"
+    )
