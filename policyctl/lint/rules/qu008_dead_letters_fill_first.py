@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from policyctl.checks.limits import LIMITS
 from policyctl.diagnostics import Severity
-from policyctl.lint import mend
+from policyctl.lint import mend, show
 from policyctl.lint.context import Context, QueueSite
 from policyctl.lint.rule import Outcomes, Rule
 
@@ -17,7 +17,8 @@ class DeadLettersFillFirst(Rule):
     What:
         `dead_letter.max_size` is below `max_size`: one bad release that fails every item
         fills the dead letters before the queue is empty. With `overflow: dead_letter` it
-        is a warning, else info.
+        is a warning, else info. An `external` queue is measured only where it states
+        the size of its dead letters.
 
     Why:
         When the dead letters are full, nothing can leave the queue: items that fail stay
@@ -66,12 +67,14 @@ class DeadLettersFillFirst(Rule):
         size = queue.dead_letter_max_size
         if size is None or size >= queue.max_size:
             return
+        if queue.store == "external" and not site.place.stated("dead_letter.max_size"):
+            return
         spills = queue.overflow == "dead_letter"
         better = str(min(max(10_000, 10 * queue.max_size), _MOST))
         yield self.finding(
             site.place,
             "dead_letter.max_size",
-            f"dead letters hold {size} items, and the queue {queue.max_size}",
+            f"dead letters hold {show.count(size, 'item')}, and the queue {queue.max_size}",
             severity=None if spills else Severity.INFO,
             help=f"set dead_letter.max_size: {better}",
             fix=mend.set_value(site.place, "dead_letter.max_size", better, safe=False),

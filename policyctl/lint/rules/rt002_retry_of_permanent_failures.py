@@ -8,7 +8,7 @@ from policyctl.diagnostics import Fix, Severity
 from policyctl.lint import mend, outcomes, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule
-from policyctl.resolve.policy import Retry
+from policyctl.resolve.policy import Operation, Retry
 
 
 class RetryOfPermanentFailures(Rule):
@@ -21,7 +21,8 @@ class RetryOfPermanentFailures(Rule):
         NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, UNAUTHENTICATED,
         FAILED_PRECONDITION, OUT_OF_RANGE, UNIMPLEMENTED or CANCELLED, or an SQLSTATE
         of class 22, 23, 28 or 42. What `never_retry_on` and `never_retry_on_status`
-        exclude does not count. `ValueError` and `LookupError` are warnings.
+        exclude does not count, nor does 409 where an idempotency key is forwarded: it
+        says that the first request with that key still runs. `ValueError` and `LookupError` are warnings.
 
     Why:
         The same request gets the same answer, only later, and each retry is load that
@@ -80,7 +81,11 @@ class RetryOfPermanentFailures(Rule):
             cause = "every failure is retried, bugs too"
         for key, names, reason in (
             ("retry_on", everything or _permanent(retry), cause),
-            ("retry_on_status", _statuses(retry), "a second try gets the same answer"),
+            (
+                "retry_on_status",
+                _statuses(site.policy, retry),
+                "a second try gets the same answer",
+            ),
         ):
             if names:
                 yield self.finding(
@@ -123,11 +128,14 @@ def _permanent(retry: Retry) -> list[str]:
     return found
 
 
-def _statuses(retry: Retry) -> list[str]:
+def _statuses(policy: Operation, retry: Retry) -> list[str]:
+    """Permanent statuses; 409 passes where it says that the same key is in work."""
     found = outcomes.covered(
         outcomes.PERMANENT_STATUSES, retry.retry_on_status, retry.never_retry_on_status
     )
-    return list(found)
+    idempotency = policy.idempotency
+    keyed = idempotency is not None and idempotency.forward is not None
+    return [status for status in found if not keyed or status not in _IN_WORK]
 
 
 def _severity(names: list[str]) -> Severity | None:
@@ -135,6 +143,9 @@ def _severity(names: list[str]) -> Severity | None:
     doubtful = all(known and issubclass(known, _DOUBTFUL) for known in classes)
     return Severity.WARNING if doubtful else None
 
+
+_IN_WORK = ("409",)
+"""What servers answer while the first request with an idempotency key still runs."""
 
 _NEVER_RIGHT = frozenset({"400", "401", "403", "404", "413", "422"})
 """Statuses that may be taken out without a thought."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Fix, Severity
 from policyctl.lint import mend, show
-from policyctl.lint.context import Context, Site
+from policyctl.lint.context import Context, QueueSite, Site
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Backoff, Operation
 
@@ -16,11 +16,15 @@ class ImmediateRetries(Rule):
 
     What:
         The first back-off is 0 s, and so is every one after it. One retry of this kind
-        is a warning, two or more are an error.
+        is a warning, two or more are an error. Deliveries of a queue item that follow
+        each other at once (`redelivery.initial: 0s`) are a warning, and an error where
+        nothing bounds them.
 
     Why:
         Retries without a wait meet the callee in the very state that failed them. Under
-        contention, the work of N clients that retry at once grows with N squared.
+        contention, the work of N clients that retry at once grows with N squared. A
+        queue item that always fails spends all of its deliveries, or all of its worker,
+        before anything has had time to change.
 
     Bad:
         version: 1
@@ -83,6 +87,24 @@ class ImmediateRetries(Rule):
             severity=Severity.WARNING if attempts == 2 else None,
             help=f"set backoff: {suggested_backoff(site.policy)}",
             fix=_fix(site, backoff),
+        )
+
+    def check_queue(self, site: QueueSite, context: Context) -> Outcomes:
+        queue = site.queue
+        most = queue.max_deliveries
+        if queue.redelivery.initial > 0 or most == 1:
+            return
+        often = "without end"
+        if most is not None:
+            often = f"up to {show.count(most - 1, 'time')}"
+        yield self.finding(
+            site.place,
+            "redelivery.initial",
+            f"redelivery.initial is 0s: an item of {site.place.title} that fails comes "
+            f"again at once, {often}",
+            severity=None if most is None else Severity.WARNING,
+            help="set redelivery.initial: 1s or more",
+            fix=mend.set_value(site.place, "redelivery.initial", "1s", safe=False),
         )
 
 

@@ -50,3 +50,27 @@ def test_advice_is_ten_times_the_queue_within_bounds(size: int, better: int) -> 
     )
     (found,) = lint_yaml(text, "QU008")
     assert found.help == f"set dead_letter.max_size: {better}"
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("dead", "count"),
+    [("", 0), ("    dead_letter: {max_size: 999}\n", 1), ("    dead_letter: {}\n", 0)],
+)
+def test_dead_letters_elsewhere_are_not_guessed(dead: str, count: int) -> None:
+    """Our default says nothing about a queue that is not ours."""
+    text = (
+        "version: 1\nservice: worker\nowner: w\nqueues:\n  jobs:\n"
+        f"    store: external\n    max_size: 120000\n{dead}"
+    )
+    assert len(lint_yaml(text, "QU008")) == count
+
+
+def test_one_dead_letter() -> None:
+    """One is said in the singular."""
+    text = (
+        "version: 1\nservice: worker\nowner: w\nqueues:\n  jobs:\n    store: sqlite\n"
+        "    path: jobs.db\n    max_size: 10\n    dead_letter: {max_size: 1}\n"
+    )
+    (found,) = lint_yaml(text, "QU008")
+    assert found.message == "dead letters hold 1 item, and the queue 10"

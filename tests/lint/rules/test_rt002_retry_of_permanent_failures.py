@@ -225,3 +225,29 @@ def test_list_of_a_preset_is_shown_there() -> None:
     text = operation_yaml(HEAD, service="extends: [eager]")
     (found,) = lint_yaml(text, "RT002", files={"eager.yaml": preset})
     assert str(found.related[0].span) == "eager.yaml:4:21"
+
+
+@pytest.mark.parametrize(
+    ("key", "count"),
+    [
+        ("{key: [order_id], forward: {header: Idempotency-Key}}", 0),
+        ("{key: [order_id]}", 1),
+        ("off", 1),
+    ],
+)
+def test_a_conflict_of_keys_passes_by_itself(key: str, count: int) -> None:
+    """409 for a forwarded key says that the first request still runs."""
+    text = operation_yaml(
+        f"{HEAD}retry: {{retry_on_status: [409, 429]}}\nidempotency: {key}"
+    )
+    assert len(lint_yaml(text, "RT002")) == count
+
+
+def test_other_permanent_statuses_stay_behind_a_forwarded_key() -> None:
+    """A key does not make a bad request a good one."""
+    text = operation_yaml(
+        f"{HEAD}retry: {{retry_on_status: [400, 409, 422]}}\n"
+        "idempotency: {key: [order_id], forward: {header: Idempotency-Key}}"
+    )
+    (found,) = lint_yaml(text, "RT002")
+    assert found.message.startswith("retry_on_status takes 400 and 422:")

@@ -6,6 +6,8 @@ import pytest
 
 from policyctl.diagnostics import Severity
 from policyctl.lint.testing import lint_yaml, operation_yaml
+from policyctl.source.decode import decode
+from policyctl.source.edits import apply_edits
 
 HEAD = "transport: http\nidempotent: true\n"
 
@@ -116,3 +118,60 @@ def test_wait_of_a_preset_is_shown_there() -> None:
     text = operation_yaml(HEAD, service="extends: [eager]")
     (found,) = lint_yaml(text, "RT003", files={"eager.yaml": preset})
     assert str(found.related[0].span) == "eager.yaml:4:47"
+
+
+def queue(redelivery: str, deliveries: str = "5", store: str = "sqlite") -> str:
+    """A queue with this redelivery."""
+    path = "    path: jobs.db\n" if store == "sqlite" else ""
+    return (
+        f"version: 1\nservice: worker\nowner: w\nqueues:\n  jobs:\n    store: {store}\n"
+        f"{path}    max_size: 10\n    max_deliveries: {deliveries}\n"
+        f"    redelivery: {redelivery}\n"
+    )
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("redelivery", "deliveries", "severity", "often"),
+    [
+        ("{initial: 0s}", "2", Severity.WARNING, "up to 1 time"),
+        ("{initial: 0s}", "5", Severity.WARNING, "up to 4 times"),
+        ("{initial: 0s, jitter: none}", "off", Severity.ERROR, "without end"),
+    ],
+)
+@pytest.mark.parametrize("store", ["sqlite", "external"])
+def test_deliveries_at_once(
+    redelivery: str, deliveries: str, severity: Severity, often: str, store: str
+) -> None:
+    """A first wait of 0 s stays 0 s; without a bound the item is a busy loop."""
+    (found,) = lint_yaml(queue(redelivery, deliveries, store), "RT003")
+    assert (found.severity, found.help) == (
+        severity,
+        "set redelivery.initial: 1s or more",
+    )
+    assert found.message == (
+        "redelivery.initial is 0s: an item of queue worker.jobs that fails comes again "
+        f"at once, {often}"
+    )
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("redelivery", "deliveries"), [("{initial: 0s}", "1"), ("{initial: 1ms}", "5")]
+)
+def test_deliveries_that_wait(redelivery: str, deliveries: str) -> None:
+    """One delivery has none after it; the shortest wait is one."""
+    assert lint_yaml(queue(redelivery, deliveries), "RT003") == []
+
+
+def test_the_fix_of_a_queue_sets_the_first_wait() -> None:
+    """One second, after which nothing is found."""
+    text = queue("{initial: 0s}")
+    (found,) = lint_yaml(text, "RT003")
+    assert found.fix is not None
+    assert not found.fix.safe
+    source, _problem = decode(text.encode(), "policy.yaml")
+    assert source is not None
+    mended = apply_edits(source, found.fix.edits)
+    assert "redelivery: {initial: 1s}" in mended
+    assert lint_yaml(mended, "RT003") == []
