@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
-from policyctl.diagnostics import Diagnostic
+from policyctl.diagnostics import Diagnostic, Span
 from policyctl.resolve.build import build_operation
 from policyctl.resolve.collect import Broken
 from policyctl.resolve.defaults import fill_operation
@@ -31,7 +32,7 @@ class Links:
     def check(self, judged: Judged) -> Iterator[Diagnostic]:
         """Check every reference that one service makes."""
         for edge in _all_edges(judged):
-            found = self._references.check(edge.to, edge.span, edge.path)
+            found = self._references.check(edge.to, partial(_span, edge), edge.path)
             if found is not None:
                 yield found
             elif edge.override is not None:
@@ -50,7 +51,7 @@ class Links:
         if target is None:
             return
         path = ".".join((subject.path, *at))
-        found = self._references.check(target, subject.place(at), path)
+        found = self._references.check(target, partial(subject.place, at), path)
         if found is not None:
             yield found
         else:
@@ -171,6 +172,10 @@ class Links:
             path=edge.path,
             span=edge.span,
         )
+
+
+def _span(edge: Edge) -> Span:
+    return edge.span
 
 
 def _all_edges(judged: Judged) -> Iterator[Edge]:

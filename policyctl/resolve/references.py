@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from policyctl.checks.references import nearest
 from policyctl.diagnostics import Diagnostic, Related, Span
@@ -28,10 +28,13 @@ class References:
         self._broken = broken
         self._anonymous = anonymous
 
-    def check(self, target: str, span: Span, path: str) -> Diagnostic | None:
+    def check(
+        self, target: str, place: Callable[[], Span], path: str
+    ) -> Diagnostic | None:
         """Return a finding when ``target`` does not exist, else None.
 
-        ``span`` and ``path`` are the place of the reference. A service in a reported
+        ``place``, which is asked for a finding alone, and ``path`` are those of the
+        reference. A service in a reported
         file with errors gives no finding: its own errors are shown already.
         """
         owner, _, operation = target.partition(".")
@@ -39,10 +42,12 @@ class References:
             return None
         broken = self._broken.get(owner)
         if owner not in self._operations and broken is not None:
-            return None if broken.reported else unreadable(target, broken, span, path)
+            if broken.reported:
+                return None
+            return unreadable(target, broken, place(), path)
         if owner not in self._operations and self._anonymous:
             return None
-        return self._unknown(target, span, path)
+        return self._unknown(target, place(), path)
 
     def _unknown(self, target: str, span: Span, path: str) -> Diagnostic:
         owner, _, operation = target.partition(".")

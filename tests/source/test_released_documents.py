@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from policyctl.generate.build import build
+from policyctl.generate.options import GenerateOptions
 from policyctl.resolve.inputs import InputFile, Inputs
 from policyctl.resolve.project import load_project
 from policyctl.source.nodes import MappingNode, NodePath
@@ -86,3 +90,23 @@ def test_findings_are_the_same_in_a_frugal_run() -> None:
     plain, frugal = (load_project(Inputs(files, frugal=f)) for f in (False, True))
     assert plain.diagnostics
     assert frugal.diagnostics == plain.diagnostics
+
+
+def test_a_frugal_run_reads_nothing_again(tmp_path: Path) -> None:
+    """From loading to the last module, no step of a clean run asks for nodes."""
+    text = (
+        "version: 1\nservice: {name}\ncalls: [{{to: b.x, override: {{retry: off}}}}]\n"
+        "operations:\n"
+        "  x: {{transport: http, attempt_timeout: 1s, retry: {{max_attempts: 2}}}}\n"
+        "  y: {{fallback: {{operation: {name}.x}}}}\n"
+    )
+    files = tuple(
+        InputFile(f"{name}.yaml", text.format(name=name).encode()) for name in "ab"
+    )
+    loaded = load_project(Inputs(files, frugal=True))
+    assert loaded.diagnostics == ()
+    built = build(loaded.project, GenerateOptions(tmp_path / "acme", "acme"))
+    assert (built.diagnostics, len(built.tree)) == ((), 6)
+    for service in loaded.project.services.values():
+        with pytest.raises(AttributeError):
+            object.__getattribute__(service.document, "root")
