@@ -466,7 +466,7 @@ def test_runs_at_the_same_time_agree(project: Path, go: Runs) -> None:
     data = entry.read_bytes()
     fields = data.partition(b"\0")[2].decode().split("\0")
     threads = [
-        threading.Thread(target=_cache._write, args=(str(entry), fields))
+        threading.Thread(target=_cache._write, args=(str(entry), fields), daemon=True)
         for _ in range(8)
     ]
     for thread in threads:

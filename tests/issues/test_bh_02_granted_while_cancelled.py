@@ -64,7 +64,7 @@ def test_a_thread_that_gives_up_as_it_is_granted() -> None:
             else:
                 outcomes.append("served")
 
-    threads = [threading.Thread(target=caller) for _ in range(8)]
+    threads = [threading.Thread(target=caller, daemon=True) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

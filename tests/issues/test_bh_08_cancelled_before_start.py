@@ -29,7 +29,7 @@ def test_a_thread_that_gave_up_waiting_never_enters() -> None:
         inside.set()
         gate.wait(60)
 
-    holder = threading.Thread(target=call, args=("holder",))
+    holder = threading.Thread(target=call, args=("holder",), daemon=True)
     holder.start()
     inside.wait(60)
     with pytest.raises(BulkheadFullError):

@@ -36,7 +36,9 @@ def test_loops_in_turn_and_at_once() -> None:
     assert [asyncio.run(contend()) for _ in range(2)] == [20, 20]
     sums: list[int] = []
     threads = [
-        threading.Thread(target=lambda: sums.append(asyncio.run(contend())))
+        threading.Thread(
+            target=lambda: sums.append(asyncio.run(contend())), daemon=True
+        )
         for _ in range(3)
     ]
     for thread in threads:

@@ -26,7 +26,7 @@ def one_round_of_threads(clock: Any) -> tuple[int, int]:
     """Entries and refusals of 32 threads that start the moment the break ends."""
     entries: list[int] = []
     refused: list[CircuitOpenError] = []
-    gate, start = threading.Event(), threading.Barrier(32)
+    gate, start = threading.Event(), threading.Barrier(32, timeout=60)
 
     @make()
     def call(fail: bool = False) -> None:
@@ -48,7 +48,7 @@ def one_round_of_threads(clock: Any) -> tuple[int, int]:
         call(fail=True)
     except TimeoutError:
         clock.advance(30.0)
-    threads = [threading.Thread(target=caller) for _ in range(32)]
+    threads = [threading.Thread(target=caller, daemon=True) for _ in range(32)]
     for thread in threads:
         thread.start()
     for thread in threads:

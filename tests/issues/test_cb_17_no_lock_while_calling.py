@@ -24,13 +24,13 @@ def make(**changes: int) -> Policy:
 
 def test_threads_are_inside_at_once() -> None:
     """Twenty threads meet at a barrier inside the guarded function."""
-    meeting, policy = threading.Barrier(20), make()
+    meeting, policy = threading.Barrier(20, timeout=60), make()
 
     @policy
     def call() -> None:
         meeting.wait(60)
 
-    threads = [threading.Thread(target=call) for _ in range(20)]
+    threads = [threading.Thread(target=call, daemon=True) for _ in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -53,7 +53,7 @@ def test_no_failure_is_lost_between_threads() -> None:
             except TimeoutError:
                 continue
 
-    threads = [threading.Thread(target=work) for _ in range(64)]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(64)]
     for thread in threads:
         thread.start()
     for thread in threads:

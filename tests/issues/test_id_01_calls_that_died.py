@@ -107,7 +107,7 @@ def test_threads_are_refused_while_the_first_runs_and_served_after() -> None:
         gate.wait(60)
         return "ok"
 
-    first = threading.Thread(target=lambda: results.append(charge("k")))
+    first = threading.Thread(target=lambda: results.append(charge("k")), daemon=True)
     first.start()
     inside.wait(60)
     with pytest.raises(IdempotencyConflictError):

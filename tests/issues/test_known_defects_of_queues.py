@@ -144,7 +144,8 @@ def test_no_connection_is_shared_by_two_threads(memory_path: Path) -> None:
 
     for _ in range(3):
         threads = [
-            threading.Thread(target=lambda: database.read(look)) for _ in range(4)
+            threading.Thread(target=lambda: database.read(look), daemon=True)
+            for _ in range(4)
         ]
         for thread in threads:
             thread.start()
@@ -169,7 +170,7 @@ def test_threads_get_their_own_answers(make: Make) -> None:
             if item is None or item.payload["id"] != item.id or not item.ack():
                 wrong.append(item)
 
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(6)]
+    threads = [threading.Thread(target=run, args=(n,), daemon=True) for n in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -10,6 +10,7 @@ import itertools
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -65,6 +66,8 @@ class Proxy:
 
     def close(self) -> None:
         """Stop listening."""
+        with suppress(OSError):  # wakes the thread that accepts
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
 

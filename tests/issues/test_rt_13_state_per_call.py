@@ -55,7 +55,7 @@ def test_concurrent_threads_have_their_own_attempts() -> None:
         except TimeoutError:
             return
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(20)]
+    threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:

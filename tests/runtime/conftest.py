@@ -6,6 +6,7 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -49,6 +50,8 @@ class RawServer:
 
     def close(self) -> None:
         """Stop listening and drop what is held."""
+        with suppress(OSError):  # wakes the thread that accepts
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for connection in self._held:
             connection.close()

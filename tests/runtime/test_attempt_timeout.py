@@ -255,7 +255,10 @@ def test_two_loops_at_once() -> None:
 
         await asyncio.gather(*(one() for _ in range(20)))
 
-    threads = [threading.Thread(target=asyncio.run, args=(many(),)) for _ in range(2)]
+    threads = [
+        threading.Thread(target=asyncio.run, args=(many(),), daemon=True)
+        for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -159,11 +159,15 @@ def test_threads_have_no_scope_unless_their_context_is_copied() -> None:
     seen: list[float | None] = []
     with fake_clock(), budget(5.0):
         context = contextvars.copy_context()
-        plain = threading.Thread(target=lambda: seen.append(remaining_budget()))
+        plain = threading.Thread(
+            target=lambda: seen.append(remaining_budget()), daemon=True
+        )
         plain.start()
         plain.join()
         copied = threading.Thread(
-            target=context.run, args=(lambda: seen.append(remaining_budget()),)
+            target=context.run,
+            args=(lambda: seen.append(remaining_budget()),),
+            daemon=True,
         )
         copied.start()
         copied.join()

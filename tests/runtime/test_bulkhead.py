@@ -237,7 +237,7 @@ async def test_any_interleaving_ends_with_all_slots_free(size: int) -> None:
 
 
 def _in_threads(count: int, target: Callable[[], object]) -> None:
-    threads = [threading.Thread(target=target) for _ in range(count)]
+    threads = [threading.Thread(target=target, daemon=True) for _ in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -158,7 +158,7 @@ def test_threads_lose_no_success() -> None:
         for _ in range(1000):
             guarded(())
 
-    threads = [threading.Thread(target=work) for _ in range(16)]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:

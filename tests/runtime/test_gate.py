@@ -125,7 +125,10 @@ def test_hammer_of_the_slow_side_passes_no_limit() -> None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        threads = [threading.Thread(target=calls, args=(n * 60,)) for n in range(32)]
+        threads = [
+            threading.Thread(target=calls, args=(n * 60,), daemon=True)
+            for n in range(32)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -145,7 +148,9 @@ def test_hammer_loses_no_count() -> None:
     sys.setswitchinterval(1e-6)
     try:
         threads = [
-            threading.Thread(target=lambda: [guarded(i) for i in range(500)])
+            threading.Thread(
+                target=lambda: [guarded(i) for i in range(500)], daemon=True
+            )
             for _ in range(64)
         ]
         for thread in threads:

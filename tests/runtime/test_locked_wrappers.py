@@ -41,7 +41,7 @@ def _locked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _in_threads(target: Callable[[], object]) -> None:
-    threads = [threading.Thread(target=target) for _ in range(THREADS)]
+    threads = [threading.Thread(target=target, daemon=True) for _ in range(THREADS)]
     for thread in threads:
         thread.start()
     for thread in threads:

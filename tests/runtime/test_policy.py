@@ -469,7 +469,7 @@ def test_threads_lose_no_failure() -> None:
             except OSError:
                 continue
 
-    threads = [threading.Thread(target=work) for _ in range(64)]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(64)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -497,7 +497,7 @@ def _rush(policy: Policy, count: int) -> tuple[int, int]:
     """Call from that many threads in one instant; how many ran and were refused."""
     entered: list[int] = []
     refused: list[int] = []
-    barrier, hold = threading.Barrier(count + 1), threading.Event()
+    barrier, hold = threading.Barrier(count + 1, timeout=60), threading.Event()
 
     def probe() -> None:
         entered.append(1)
@@ -510,7 +510,7 @@ def _rush(policy: Policy, count: int) -> tuple[int, int]:
         except CircuitOpenError:
             refused.append(1)
 
-    threads = [threading.Thread(target=caller) for _ in range(count)]
+    threads = [threading.Thread(target=caller, daemon=True) for _ in range(count)]
     for thread in threads:
         thread.start()
     barrier.wait()

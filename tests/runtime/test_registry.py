@@ -153,14 +153,14 @@ def test_a_policy_that_fails_to_build_leaves_no_entry() -> None:
 
 def test_threads_that_define_one_policy_at_once_get_one_object() -> None:
     """The first wins; nobody gets an object that is not registered."""
-    barrier = threading.Barrier(16)
+    barrier = threading.Barrier(16, timeout=60)
     made: list[Policy] = []
 
     def define() -> None:
         barrier.wait()
         made.append(make("race", circuit_breaker=breaker()))
 
-    threads = [threading.Thread(target=define) for _ in range(16)]
+    threads = [threading.Thread(target=define, daemon=True) for _ in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:

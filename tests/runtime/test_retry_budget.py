@@ -122,7 +122,7 @@ def test_policy_stops_when_tokens_are_out() -> None:
             with pytest.raises(ConnectionError):
                 policy.call(fail)
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -246,7 +246,7 @@ def test_threads_share_keyed_breakers_exactly() -> None:
             with pytest.raises(OSError):
                 guarded(number % 4)
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

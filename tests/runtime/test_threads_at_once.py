@@ -186,7 +186,7 @@ def _admitted_and_refused(policy: Policy, crowd: Crowd) -> tuple[int, int]:
             decided.acquire(timeout=60)
         free.set()
 
-    releaser = threading.Thread(target=let_go)
+    releaser = threading.Thread(target=let_go, daemon=True)
     releaser.start()
     crowd(work)
     releaser.join(60)

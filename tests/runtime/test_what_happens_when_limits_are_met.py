@@ -269,7 +269,7 @@ def dripping() -> Iterator[str]:
         except OSError:
             return
 
-    thread = threading.Thread(target=serve)
+    thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
     listener.shutdown(socket.SHUT_RDWR)

@@ -157,7 +157,10 @@ def test_loops_and_threads() -> None:
         tasks = (policy.call(work) for _ in range(2))
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    threads = [threading.Thread(target=lambda: asyncio.run(two())) for _ in range(3)]
+    threads = [
+        threading.Thread(target=lambda: asyncio.run(two()), daemon=True)
+        for _ in range(3)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

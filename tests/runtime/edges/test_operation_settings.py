@@ -53,7 +53,7 @@ def server() -> Iterator[tuple[str, list[dict[str, str]]]]:
     """The address of a server on loopback and the headers that it saw."""
     handler = type("Noting", (Handler,), {"seen": []})
     found = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=found.serve_forever, args=(0.01,))
+    thread = threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{found.server_port}", handler.seen  # type: ignore[attr-defined]
     found.shutdown()

@@ -63,7 +63,7 @@ def server() -> Iterator[tuple[str, list[dict[str, str]]]]:
             import_module(slow_to_import)
     handler = type("Noting", (Handler,), {"seen": []})
     found = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=found.serve_forever, args=(0.01,))
+    thread = threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{found.server_port}", handler.seen  # type: ignore[attr-defined]
     found.shutdown()

@@ -185,7 +185,7 @@ def test_behind_a_real_server() -> None:
     server: WSGIServer = make_server(
         "127.0.0.1", 0, inbound.wsgi(plain), handler_class=Quiet
     )
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         url = f"http://127.0.0.1:{server.server_port}/"

@@ -280,7 +280,9 @@ def test_threads_wait_and_get_the_one_result() -> None:
         return "ok"
 
     threads = [
-        threading.Thread(target=lambda: results.append(run_sync(guard, charge, "k")))
+        threading.Thread(
+            target=lambda: results.append(run_sync(guard, charge, "k")), daemon=True
+        )
         for _ in range(64)
     ]
     for thread in threads:
@@ -305,12 +307,12 @@ def test_a_thread_and_event_loops_share_one_key() -> None:
         results.append(asyncio.run(run_async(guard, charge, "k")))
 
     first = threading.Thread(
-        target=lambda: results.append(run_sync(guard, charge, "k"))
+        target=lambda: results.append(run_sync(guard, charge, "k")), daemon=True
     )
     first.start()
     while not entries:
         pass
-    others = [threading.Thread(target=loop) for _ in range(2)]
+    others = [threading.Thread(target=loop, daemon=True) for _ in range(2)]
     for thread in others:
         thread.start()
     gate.set()

@@ -268,7 +268,7 @@ def test_threads_share_one_queue_object(folder: Path) -> None:
             if item is not None and item.ack():
                 taken.append(item.payload["n"])
 
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(8)]
+    threads = [threading.Thread(target=run, args=(n,), daemon=True) for n in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -268,15 +268,17 @@ def test_changes_under_load_lose_nothing(fleet: Any) -> None:
             except Exception as error:
                 wrong.append(error)
 
-    threads = [threading.Thread(target=hammer) for _ in range(12)]
+    threads = [threading.Thread(target=hammer, daemon=True) for _ in range(12)]
     for thread in threads:
         thread.start()
-    for slots in (3, 8, 1, 5, 2, 8) * 3:
-        apply(fleet, slots=str(slots), rate="100000/s")
-        time.sleep(0.02)
-    stop.set()
-    for thread in threads:
-        thread.join()
+    try:
+        for slots in (3, 8, 1, 5, 2, 8) * 3:
+            apply(fleet, slots=str(slots), rate="100000/s")
+            time.sleep(0.02)
+    finally:  # threads that never stop would keep the process from ending
+        stop.set()
+        for thread in threads:
+            thread.join()
     assert wrong == []
     assert most[0] <= 8
     assert charge.bulkhead.in_use == 0

@@ -239,7 +239,7 @@ async def test_tasks_and_threads_share_the_permits(
 
     tasks = [loop.create_task(p.call(probe)) for p in (one, two) for _ in range(50)]
     threads = [
-        threading.Thread(target=in_thread, args=(policy,))
+        threading.Thread(target=in_thread, args=(policy,), daemon=True)
         for policy in (one, two)
         for _ in range(10)
     ]
@@ -310,7 +310,7 @@ def test_a_hanging_probe_is_a_failure(
     fail(one, 3)
     wait_until(lambda: state(one) == "half_open")
     end = threading.Event()
-    thread = threading.Thread(target=lambda: one.call(end.wait, 60))
+    thread = threading.Thread(target=lambda: one.call(end.wait, 60), daemon=True)
     thread.start()
     wait_until(lambda: state(two) == "open" and reopened(two))
     end.set()

@@ -135,7 +135,9 @@ def test_threads_never_exceed_it(valkey: Any, sides: Sides) -> None:
             counts.append(admitted(policy, 1))
             time.sleep(0.001)
 
-    threads = [threading.Thread(target=hammer, args=(p,)) for p in both * 10]
+    threads = [
+        threading.Thread(target=hammer, args=(p,), daemon=True) for p in both * 10
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -186,6 +187,8 @@ class Switch:
 
     def close(self) -> None:
         """Stop listening."""
+        with suppress(OSError):  # wakes the thread that accepts
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
 
@@ -252,7 +255,7 @@ def test_many_threads(valkey: Any) -> None:
             if server.run(ADD, [f"t{number}"], [1]) != count:
                 wrong.append(number)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

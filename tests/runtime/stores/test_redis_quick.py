@@ -101,7 +101,9 @@ def test_many_threads_get_their_own_answers(echo: QuickScript, valkey: Any) -> N
             if found[2] != value:
                 wrong.append(found)
 
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(KEEP + 8)]
+    threads = [
+        threading.Thread(target=run, args=(n,), daemon=True) for n in range(KEEP + 8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -287,7 +287,7 @@ def test_a_redefined_policy_goes_on_counting(service: str) -> None:
 def test_no_count_is_lost_between_threads(service: str) -> None:
     """64 threads with 500 calls each, every third of which fails (C10)."""
     policy = metered(service)
-    start = threading.Barrier(64)
+    start = threading.Barrier(64, timeout=60)
 
     @policy
     def work(number: int) -> None:
@@ -302,7 +302,7 @@ def test_no_count_is_lost_between_threads(service: str) -> None:
             except ValueError:
                 continue
 
-    threads = [threading.Thread(target=run) for _ in range(64)]
+    threads = [threading.Thread(target=run, daemon=True) for _ in range(64)]
     for thread in threads:
         thread.start()
     for thread in threads:
