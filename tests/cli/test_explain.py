@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
+from policyctl.cli import _explain_rules
+from policyctl.cli._explain_time import WorstCase, of_operation
+from policyctl.cli._policy_page import Page, as_text
+from policyctl.lint.context import Context
+from policyctl.lint.engine import lint
+from policyctl.lint.explain import docs
 from policyctl.lint.registry import all_rules
+from policyctl.lint.testing import load_yaml
 
 Run = Callable[..., Any]
 Write = Callable[[str, str], Path]
@@ -492,3 +499,31 @@ def test_the_time_line_is_drawn(run_cli: Run, write: Write) -> None:
         + "|  attempt 2 runs for 2.9s, cut by the budget of 7s"
     )
     assert line in page
+
+
+def test_every_example_has_a_page() -> None:
+    """Whatever the rules' examples hold, the time line is in order and ends the call."""
+    for rule in all_rules():
+        for text in (docs(rule).bad, docs(rule).good):
+            project = load_yaml(text)
+            context = Context(project)
+            looked = _explain_rules.build(lint(project), "", ())
+            for service in project.services.values():
+                parts = tuple(service.operations.values())
+                queues = tuple(service.queues.values())
+                page = Page(service, parts, queues, context, whole=True)
+                assert json.loads(json.dumps(page.as_json(), allow_nan=False))
+                assert as_text(page, looked, color=True).endswith("\n")
+                for operation in parts:
+                    check_time_line(of_operation(operation))
+
+
+def check_time_line(worst: WorstCase) -> None:
+    """Steps follow each other and lie within the call."""
+    moments = [step.at for step in worst.steps]
+    assert moments == sorted(moments)
+    if worst.steps and worst.duration is not None:
+        assert worst.steps[-1].text == "the call ends"
+        ends = [step.at + step.lasts for step in worst.steps]
+        assert max(ends) <= worst.duration * (1 + 1e-9)
+        assert max(ends) == pytest.approx(worst.steps[-1].at)
