@@ -71,6 +71,8 @@ class Stream:
                 if listener in kept:
                     kept.remove(listener)
                 self.listeners = tuple(kept)
+                if listener not in kept:  # its address may be another one's next
+                    self._broken.discard(id(listener))
 
         return stop
 
