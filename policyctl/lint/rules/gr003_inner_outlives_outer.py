@@ -11,6 +11,7 @@ from policyctl.diagnostics import Related, Severity, Span
 from policyctl.lint import show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context
+from policyctl.lint.formulas.horizon import handler_time
 from policyctl.lint.graph import Edge
 from policyctl.lint.rule import Outcomes, Rule
 from policyctl.resolve.policy import Operation
@@ -22,9 +23,11 @@ class InnerOutlivesOuter(Rule):
 
     What:
         The worst case of a call is longer than the attempt timeout of a caller of the
-        service that makes it (where no call is declared, than the operation's own), and
-        that caller does not pass its deadline on (a header in `budget.header`, the same in the callee's `inbound.budget.header`, and
-        `budget.inherit` on the inner call). Where the inner call is `idempotent: false`
+        service that makes it (where no call is declared, than the operation's own); or
+        the worst cases of all calls of a request together are, those one after the other
+        added up; and that caller does not pass its deadline on (a header in `budget.header`, the same in the callee's `inbound.budget.header`, and
+        `budget.inherit` on the inner call). Calls that inherit last no longer than
+        `inbound.budget.default` of the service that makes them. Where the inner call is `idempotent: false`
         it is an error, since its effect comes after the caller was told of a failure.
 
     Why:
@@ -109,17 +112,50 @@ class InnerOutlivesOuter(Rule):
             patience = _patience(node, context) if inner else None
             if patience is None:
                 continue
-            for edge in inner:
-                yield from self._check(edge, patience, context)
+            alone = [
+                found
+                for edge in inner
+                for found in self._check(edge, patience, context)
+            ]
+            yield from alone or self._together(node, inner, patience, context)
+
+    def _together(
+        self, node: str, inner: list[Edge], patience: Patience, context: Context
+    ) -> Outcomes:
+        """Calls that are short enough one by one, but not one after the other."""
+        edges = [edge for edge in inner if patience.of(edge) is not None]
+        if not edges:
+            return
+        if any(_inherits(edge) for edge in edges):
+            outer = patience.silent
+        else:
+            outer = patience.least
+        assert outer is not None
+        longest = handler_time((_longest(e), e.per_request, _beside(e)) for e in edges)
+        if all(_inherits(edge) for edge in edges):
+            longest = min(longest, _given(edges[0]))
+        if math.isinf(longest) or not over(longest, outer.seconds):
+            return
+        largest = max(edges, key=lambda e: _longest(e) * _times(e))
+        assert largest.policy is not None
+        yield self.finding(
+            context.place_of(largest),
+            "budget.total" if largest.policy.budget else "attempt_timeout.total",
+            f"the calls of one request to {node} can last {show.duration(longest)} "
+            f"together, but {outer.who} {show.duration(outer.seconds)} for "
+            f"{outer.callee}: the rest is done for nobody",
+            help="pass the deadline on: budget.header on the outer call, the same header "
+            f"under inbound.budget of {largest.service.name}; or shorten the inner "
+            f"budgets to {show.duration(outer.seconds)} together, or call in parallel",
+            also=(Related(outer.span, "the outer call"),),
+        )
 
     def _check(self, edge: Edge, patience: Patience, context: Context) -> Outcomes:
-        policy = edge.policy
+        policy, outer = edge.policy, patience.of(edge)
         assert policy is not None
-        inherits = policy.budget is not None and policy.budget.inherit
-        outer = patience.silent if inherits else patience.least
         if outer is None:
             return
-        limit, longest = outer.seconds, worst_case(policy)
+        limit, longest = outer.seconds, _longest(edge)
         if not over(longest, limit):
             return
         if math.isinf(longest):
@@ -156,6 +192,40 @@ class Patience:
 
     least: Wait | None
     silent: Wait | None
+
+    def of(self, edge: Edge) -> Wait | None:
+        """The wait that a call of the node may outlive."""
+        return self.silent if _inherits(edge) else self.least
+
+
+def _inherits(edge: Edge) -> bool:
+    policy = edge.policy
+    return policy is not None and policy.budget is not None and policy.budget.inherit
+
+
+def _given(edge: Edge) -> float:
+    """The time that a request gets whose caller names none; infinite without a limit."""
+    inbound = edge.service.inbound
+    budget = None if inbound is None else inbound.budget
+    if budget is None or budget.default is None:
+        return math.inf
+    return budget.default
+
+
+def _longest(edge: Edge) -> float:
+    """The worst case of one call, within what the request has."""
+    assert edge.policy is not None
+    longest = worst_case(edge.policy)
+    return min(longest, _given(edge)) if _inherits(edge) else longest
+
+
+def _beside(edge: Edge) -> bool:
+    return edge.call is not None and edge.call.mode == "parallel"
+
+
+def _times(edge: Edge) -> int:
+    """How often a request makes a call, one after the other."""
+    return 1 if _beside(edge) else math.ceil(edge.per_request)
 
 
 def _patience(node: str, context: Context) -> Patience | None:

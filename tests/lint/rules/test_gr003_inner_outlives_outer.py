@@ -178,3 +178,72 @@ def test_a_budget_may_end_the_wait_first(outer: str, count: int) -> None:
 def test_without_a_timeout_there_is_nothing_to_compare(outer: str, inner: str) -> None:
     """A caller that waits for ever gives up on nothing; TB001 speaks of endless calls."""
     assert lint_yaml(policy(outer, inner), "GR003") == []
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("default", "count"), [("1s", 0), ("1001ms", 1)])
+@pytest.mark.parametrize("inherit", [True, False])
+def test_what_a_request_gets_bounds_calls_that_inherit(
+    default: str, count: int, inherit: bool
+) -> None:
+    """A caller that names no time gives the request the default of the service."""
+    inner = f"budget: {{total: 2s, inherit: {str(inherit).lower()}}}"
+    found = lint_yaml(
+        policy(inner=inner, inbound=f"inbound: {{budget: {{default: {default}}}}}"),
+        "GR003",
+    )
+    assert len(found) == (count if inherit else 1)
+
+
+def several(calls: str, outer: str = "attempt_timeout: 1s", inbound: str = "") -> str:
+    """web calls api.load, which makes these calls, each of at most 400 ms."""
+    return (
+        policy(outer, "attempt_timeout: 400ms", inbound).replace(
+            "[{to: store.read, mode: sequential}]", calls
+        )
+        + "  list: {transport: http, budget: 601ms}\n"
+        + "  find: {transport: http, budget: 600ms}\n"
+    )
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("calls", "longest"),
+    [
+        ("[{to: store.read}, {to: store.find}]", None),
+        ("[{to: store.read}, {to: store.list}]", "1.001s"),
+        ("[{to: store.read, mode: parallel}, {to: store.list, mode: parallel}]", None),
+        ("[{to: store.read, per_request: 2}]", None),
+        ("[{to: store.read, per_request: 3}]", "1.2s"),
+        ("[{to: store.read}, {to: store.list, mode: detached}]", None),
+    ],
+)
+def test_calls_of_a_request_together(calls: str, longest: str | None) -> None:
+    """0.4 s and 0.6 s one after the other are the 1 s that web waits."""
+    found = lint_yaml(several(calls), "GR003")
+    messages = [d.message for d in found]
+    expected = (
+        f"the calls of one request to api.load can last {longest} together, but web "
+        "waits 1s for api.load: the rest is done for nobody"
+    )
+    assert messages == ([] if longest is None else [expected])
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("inbound", "count"),
+    [
+        ("inbound: {budget: {default: 1s}}", 0),
+        ("inbound: {budget: {default: 1001ms}}", 1),
+    ],
+)
+def test_one_budget_for_all_calls_together(inbound: str, count: int) -> None:
+    """Calls that all inherit the time of the request end with it."""
+    calls = "[{to: store.find}, {to: store.list}]"
+    assert len(lint_yaml(several(calls, inbound=inbound), "GR003")) == count
+
+
+def test_what_is_too_long_alone_is_told_once() -> None:
+    """One call of 2 s says enough; the sum is not told too."""
+    text = several("[{to: store.read}, {to: store.find}]", "attempt_timeout: 500ms")
+    assert len(lint_yaml(text, "GR003")) == 1
