@@ -333,10 +333,12 @@ def set_note(error: BaseException, note: str) -> None:
     The attribute is set past what a class makes of assignments and look-ups: a frozen
     dataclass would raise an error in place of the real one.
     """
+    found: Any
     try:
         found = BaseException.__getattribute__(error, "__notes__")
     except Exception:
         found = ()
-    notes: list[Any] = list(found) if isinstance(found, (list, tuple)) else [found]
+    held = issubclass(type(found), (list, tuple))
+    notes = tuple(found) if held else (found,)
     kept = [n for n in notes if not (isinstance(n, str) and n.startswith(_NOTE))]
     BaseException.__setattr__(error, "__notes__", [*kept, note])
