@@ -315,13 +315,24 @@ def _is_demoted(reply: object) -> bool:
 
 
 def _close(client: Any) -> None:
+    """Close the connections that nobody uses at this moment.
+
+    Those in use end with their command: closed under another thread, they would give it
+    an error that says nothing, or the file of a stranger.
+    """
     try:
-        client.close()
-        pool = getattr(client, "connection_pool", None)
-        if pool is not None:
-            pool.disconnect()
+        for pool in _pools(client):
+            pool.disconnect(inuse_connections=False)
     except Exception:
         _leaked.append(client)
+
+
+def _pools(client: Any) -> list[Any]:
+    if hasattr(client, "connection_pool"):
+        return [client.connection_pool]
+    names = ("redis_connection", "valkey_connection")
+    found = [getattr(node, name, None) for node in client.get_nodes() for name in names]
+    return [one.connection_pool for one in found if one is not None]
 
 
 def _after_fork_in_child() -> None:
