@@ -16,6 +16,7 @@ from policyctl.runtime.call import Call
 from policyctl.runtime.classify import FAILURE, NEUTRAL, SUCCESS
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import AttemptTimeoutError, BudgetExhaustedError
+from policyctl.runtime.signatures import is_awaitable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -388,7 +389,7 @@ class AsyncStream(Stream):
         if fallback is None or not fallback.covers(error, self.call.rejection):
             raise error
         answer = fallback.answer(error, self.call.args, self.call.kwargs)
-        if hasattr(type(answer), "__await__"):
+        if is_awaitable(answer):
             answer = await answer
         self.source = _iterate_async(answer)
         self.call.error = None

@@ -234,8 +234,9 @@ def _dress(wrapper: Any, fn: Any) -> None:
             setattr(wrapper, name, getattr(fn, name))
         except Exception:
             continue
-    if isinstance(fn, FunctionType) and hasattr(fn, "__annotate__"):
-        wrapper.__annotate__ = fn.__annotate__
+    lazily = attribute(fn, "__annotate__") if code_of(fn) is not None else None
+    if lazily is not None:
+        wrapper.__annotate__ = lazily
     elif isinstance(found := attribute(fn, "__annotations__"), dict):
         wrapper.__annotations__ = found
     if code_of(fn) is not None and shape_matches(wrapper, fn):
