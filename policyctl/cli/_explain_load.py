@@ -184,9 +184,7 @@ def capacity(operation: Operation, context: Context) -> Capacity | None:
         return None
     loads = context.worst_loads
     arriving = sum(loads.get(item.id, 0.0) for item in service.operations.values())
-    cache = service.facts.cache
-    hits = 0.0 if cache is None or cache.hit_ratio is None else cache.hit_ratio
-    whole = origin_rate(arriving, hits) / demand.first
+    whole = origin_rate(arriving, amplify.hit_ratio(service)) / demand.first
     return Capacity(stated, demand.first, demand.factor, max(whole, demand.factor))
 
 
@@ -228,8 +226,7 @@ def _traffic(operation: Operation, context: Context) -> Iterator[str]:
     traffic = context.traffic.of_operation(operation)
     if traffic.rate is not None:
         yield f"{show.rate(traffic.rate)} first tries"
-        attempts = traffic.rate * amplify.amplification(operation, traffic)
-        attempts = min(attempts, amplify.most_attempts(operation, traffic))
+        attempts = amplify.attempts_at(operation, traffic.rate, context)
         if traffic.rate < attempts < math.inf:
             yield f"up to {show.rate(attempts)} when every attempt fails"
     if traffic.callers is not None:

@@ -84,6 +84,12 @@ def layer_attempts(service: Service) -> int:
     return math.prod(layer.max_attempts for layer in service.facts.layers)
 
 
+def hit_ratio(service: Service) -> float:
+    """The share of requests that a cache in front of a service answers."""
+    cache = service.facts.cache
+    return 0.0 if cache is None or cache.hit_ratio is None else cache.hit_ratio
+
+
 @dataclass(frozen=True, slots=True)
 class Demand:
     """What reaches one service.
@@ -115,8 +121,7 @@ def demand(service: Service, context: Context) -> Demand:
 def _demand(service: Service, context: Context) -> Demand:
     first, attempts = 0.0, 0.0
     missing: list[str] = []
-    layers, cache = layer_attempts(service), service.facts.cache
-    hits = 0.0 if cache is None or cache.hit_ratio is None else cache.hit_ratio
+    layers, hits = layer_attempts(service), hit_ratio(service)
     for operation in service.operations.values():
         load = context.traffic.of_operation(operation)
         if load.rate is None:
@@ -126,15 +131,7 @@ def _demand(service: Service, context: Context) -> Demand:
         rate = context.traffic.at_least(operation.id)
         if rate == 0:
             continue
-        others, total = rate, 0.0
-        for edge in context.graph.callers(operation.id):
-            if edge.call is None or edge.call.policy is None:
-                continue
-            own = context.traffic.of_edge(edge)
-            if own.rate is not None:
-                others -= own.rate
-                total += _limited(edge.call.policy, own, own.rate)
-        total += _limited(operation, load, max(0.0, others))
+        total = attempts_at(operation, rate, context)
         first += origin_rate(min(rate, total), hits)
         attempts += origin_rate(total * layers, hits)
     return Demand(first, attempts, tuple(missing))
@@ -146,6 +143,23 @@ def _counts_processes(policy: Operation) -> bool:
     limit = policy.rate_limit
     shared = limit is None or limit.mode != "enforce" or limit.store == "redis"
     return not shared or (budget is not None and budget.floor > 0)
+
+
+def attempts_at(operation: Operation, rate: float, context: Context) -> float:
+    """Attempts/s that ``rate`` first tries of an operation become when all fail.
+
+    Callers with an override of known rate make theirs under that.
+    """
+    others, total = rate, 0.0
+    for edge in context.graph.callers(operation.id):
+        if edge.call is None or edge.call.policy is None:
+            continue
+        own = context.traffic.of_edge(edge)
+        if own.rate is not None:
+            others -= own.rate
+            total += _limited(edge.call.policy, own, own.rate)
+    load = context.traffic.of_operation(operation)
+    return total + _limited(operation, load, max(0.0, others))
 
 
 def _limited(policy: Operation, load: Load, rate: float) -> float:

@@ -8,6 +8,7 @@ import pytest
 
 from policyctl.lint.amplify import (
     amplification,
+    attempts_at,
     attempts_of,
     calm_loop,
     demand,
@@ -93,3 +94,17 @@ def test_demand_adds_up_operations_layers_and_cache() -> None:
     assert math.isclose(found.attempts, 75.0)
     assert math.isclose(found.factor, 5.0)
     assert found.missing == ("api.operations.c.facts.rate",)
+
+
+def test_callers_with_settings_of_their_own() -> None:
+    """Of 30/s a caller makes 10/s with two attempts, the others make three: 80/s."""
+    text = (
+        "version: 1\nservice: web\noperations:\n  a: {transport: http, facts: {rate: 10/s}, "
+        "calls: [{to: api.get, override: {retry: {max_attempts: 2}}}]}\n---\n"
+        "version: 1\nservice: api\noperations:\n  get: {transport: http, idempotent: true, "
+        "facts: {rate: 30/s}, retry: {max_attempts: 3}}\n"
+    )
+    context = Context(load_yaml(text))
+    operation = context.project.services["api"].operations["get"]
+    assert math.isclose(attempts_at(operation, 30.0, context), 80.0)
+    assert math.isclose(demand(context.project.services["api"], context).attempts, 80.0)
