@@ -107,11 +107,14 @@ class Collected:
         names.setdefault(broken.name, broken)
 
 
-def collect(files: Iterable[InputFile]) -> Collected:
-    """Read and parse ``files`` in their order."""
+def collect(files: Iterable[InputFile], *, frugal: bool = False) -> Collected:
+    """Read and parse ``files`` in their order; ``frugal`` as in ``Inputs``."""
     collected = Collected()
     for file in files:
+        known = len(collected.documents)
         collected.add(file)
+        for document in collected.documents[known:] if frugal else ():
+            document.release()
     return collected
 
 

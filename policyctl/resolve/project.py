@@ -12,7 +12,7 @@ from policyctl.model.static import Lookup
 from policyctl.resolve import build_service
 from policyctl.resolve.build import build_operation
 from policyctl.resolve.build_facts import service_facts
-from policyctl.resolve.collect import Collected, read_folder
+from policyctl.resolve.collect import Collected, collect, read_folder
 from policyctl.resolve.consistency import names, overrides, shared_queues
 from policyctl.resolve.environments import check_environment
 from policyctl.resolve.inputs import InputFile, Inputs, Loaded
@@ -109,12 +109,7 @@ def _collect(inputs: Inputs) -> Collected:
         more, findings = read_folder(folder, [file.path for file in files])
         files += more
         unread += findings
-    collected = Collected()
-    for file in files:
-        known = len(collected.documents)
-        collected.add(file)
-        for document in collected.documents[known:] if inputs.frugal else ():
-            document.release()
+    collected = collect(files, frugal=inputs.frugal)
     collected.findings += unread
     return collected
 
