@@ -3,7 +3,8 @@
 An edge multiplies what lies behind it only if its retries follow failures in which the
 callee was reached (a timeout, a 5xx answer); one that retries refused connections alone
 does not. Edges inside a cycle are left out, since their product has no bound (GR006).
-All of it is one pass over the graph, callers first, in logarithms.
+Clients that no policy declares, but a stated rate proves, retry as their operation says:
+a path begins with them. All of it is one pass over the graph, callers first, in logarithms.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from policyctl.lint import outcomes
 from policyctl.lint.amplify import amplification, layer_attempts, most_attempts
 from policyctl.lint.context import Context
 from policyctl.lint.graph import Edge
+from policyctl.lint.traffic import Load
 
 MANY = 2
 """From this many retrying edges on, paths are no longer told apart by their number."""
@@ -78,6 +80,9 @@ class RetryPaths:
         looping = context.graph.on_cycle()
         for node in context.graph.callers_first():
             ways = self.through.setdefault(node, {0: START})
+            outside = _outside(node, context)
+            if outside is not None:
+                self._extend(ways, outside)
             for edge in context.graph.outgoing.get(node, ()):
                 if node in looping and edge.callee in looping:
                     continue
@@ -88,7 +93,7 @@ class RetryPaths:
         if edge.policy is None:
             return 1.0
         callee = self._context.project.services[edge.policy.service]
-        load = self._context.traffic.of_edge(edge)
+        load = load_of(edge, self._context)
         return amplification(edge.policy, load) * layer_attempts(callee)
 
     def _extend(self, ways: dict[int, Way], edge: Edge) -> None:
@@ -105,6 +110,24 @@ class RetryPaths:
                 best = self.ending.get(edge.callee)
                 if best is None or whole.weight > best.weight:
                     self.ending[edge.callee] = whole
+
+
+def _outside(node: str, context: Context) -> Edge | None:
+    """The step of undeclared clients into an operation, where a stated rate proves them."""
+    operation = context.project.find_operation(node)
+    if operation is None or operation.facts.rate is None:
+        return None
+    if context.graph.incoming.get(node):
+        return None
+    service = context.project.services[operation.service]
+    return Edge(f"clients of {node}", service, node, None, operation)
+
+
+def load_of(edge: Edge, context: Context) -> Load:
+    """The traffic of an edge, or of an operation whose clients nobody declares."""
+    if edge.call is None and edge.policy is not None:
+        return context.traffic.of_operation(edge.policy)
+    return context.traffic.of_edge(edge)
 
 
 def _repeats_work(edge: Edge) -> bool:
@@ -138,7 +161,11 @@ def worst_loads(context: Context, paths: RetryPaths) -> dict[str, float]:
     looping = context.graph.on_cycle()
     for node in context.graph.callers_first():
         stated = context.traffic.rate(node) or 0.0
-        arriving[node] = max(arriving.get(node, 0.0), stated)
+        outside = _outside(node, context)
+        full = stated if outside is None else _arriving(outside, stated, context)
+        arriving[node] = max(arriving.get(node, 0.0), full)
+        if outside is not None and _repeats_work(outside):
+            stated = full
         load = max(working.get(node, 0.0), stated)
         for edge in context.graph.outgoing.get(node, ()):
             if load and not (node in looping and edge.callee in looping):
@@ -155,7 +182,7 @@ def _arriving(edge: Edge, rate: float, context: Context) -> float:
     """Attempts/s that ``rate`` first tries of an edge become when all of them fail."""
     if edge.policy is None:
         return rate
-    load = context.traffic.of_edge(edge)
+    load = load_of(edge, context)
     attempts = rate * amplification(edge.policy, load)
     layers = layer_attempts(context.project.services[edge.policy.service])
     return min(attempts, most_attempts(edge.policy, load)) * layers

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Severity
 from policyctl.lint import setting, show
+from policyctl.lint.amplify import hit_ratio
 from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.load import origin_rate
@@ -111,7 +112,7 @@ class FallbackCannotCarryLoad(Rule):
             yield from missing(lacking)
             return
         moved, own = _moved(target, context), _own(target, context)
-        arriving, hits = moved + own, _hits(target)
+        arriving, hits = moved + own, hit_ratio(target)
         total = origin_rate(arriving, hits)
         if not over(total, self.share * capacity):
             yield from missing(_unknown(target, context))
@@ -125,12 +126,6 @@ class FallbackCannotCarryLoad(Rule):
             severity=None if reaches(total, capacity) else Severity.WARNING,
             help="fall back to a value, or bound the fallback with a rate_limit",
         )
-
-
-def _hits(target: Service) -> float:
-    """The share of requests that a cache in front of a service answers."""
-    cache = target.facts.cache
-    return 0.0 if cache is None or cache.hit_ratio is None else cache.hit_ratio
 
 
 def _missed(total: float, hits: float) -> str:

@@ -8,9 +8,11 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Diagnostic, Related, Severity
 from policyctl.lint import setting, show
+from policyctl.lint.amplify import hit_ratio
 from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context
-from policyctl.lint.paths import Way
+from policyctl.lint.formulas.load import origin_rate
+from policyctl.lint.paths import Way, load_of
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Service
 
@@ -22,7 +24,8 @@ class PathAmplification(Rule):
         On a path with at least two retrying edges, the product of all attempts, layers
         of the callee such as a mesh included, is over 4 (a warning) or over 10 (an
         error); or what reaches the callee when everything fails is at least its
-        capacity (an error). An edge multiplies what lies behind it unless it retries
+        capacity (an error). Clients that no policy declares are an edge too where the
+        operation they call states its rate. An edge multiplies what lies behind it unless it retries
         only failures in which the callee was not reached. Several calls for one request
         (`per_request`) are no factor of the product, since a callee that is well gets
         them too; what reaches the capacity counts them.
@@ -181,6 +184,7 @@ def _full(context: Context) -> dict[str, float]:
         if capacity is not None:
             operations = service.operations.values()
             load = sum(context.worst_loads.get(op.id, 0.0) for op in operations)
+            load = origin_rate(load, hit_ratio(service))
             if reaches(load, capacity):
                 found[service.name] = load
     return found
@@ -190,4 +194,4 @@ def _lacking(way: Way, callee: Service, context: Context) -> Iterator[str]:
     """Facts that would say whether a path fills its callee."""
     if callee.facts.capacity is None:
         yield f"{callee.name}.facts.capacity"
-    yield from context.traffic.of_edge(way.edges()[0]).missing_rate
+    yield from load_of(way.edges()[0], context).missing_rate

@@ -17,7 +17,8 @@ class StackedRetries(Rule):
 
     What:
         - A call that retries stands behind a caller that is itself retried after
-          failures of its own calls (a warning).
+          failures of its own calls (a warning). Callers that no policy declares count
+          where the operation that they call states its rate.
         - A call that retries passes a layer (`facts.layers`: a mesh, an SDK) that
           retries the same outcomes (an error); if the layer's statuses are others, it is
           info.
@@ -101,8 +102,9 @@ class StackedRetries(Rule):
         if not above:
             return
         upper = max(above, key=lambda way: way.weight).retrying
-        if upper is None or upper.call is None:
+        if upper is None or upper.policy is None:
             return
+        above_at = upper.policy.span if upper.call is None else upper.call.span
         first = show.number(context.retry_paths.factor(upper))
         second = show.number(context.retry_paths.factor(edge))
         yield self.finding(
@@ -111,7 +113,7 @@ class StackedRetries(Rule):
             f"{edge.callee} is tried up to {second} times, and {upper.callee} above it up "
             f"to {first} times: the same failure is retried in two layers",
             help=f"set max_attempts: 1 for the calls of {upper.caller}, or for this one",
-            also=(Related(upper.call.span, f"up to {first} attempts"),),
+            also=(Related(above_at, f"up to {first} attempts"),),
         )
 
 

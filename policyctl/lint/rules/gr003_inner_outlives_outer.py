@@ -124,8 +124,8 @@ class InnerOutlivesOuter(Rule):
     ) -> Outcomes:
         """Calls that are short enough one by one, but not one after the other."""
         edges = [edge for edge in inner if patience.of(edge) is not None]
-        if not edges:
-            return
+        if not edges or node in context.graph.on_cycle():
+            return  # GR006 speaks of calls that lead back to their start
         if any(_inherits(edge) for edge in edges):
             outer = patience.silent
         else:

@@ -244,3 +244,60 @@ def test_calls_for_one_request_are_no_factor() -> None:
     assert found.message == (
         "s0.run 3 x s1.run 3 = 9 attempts at s2.run for each of 10 calls for one request"
     )
+
+
+def undeclared(facts: str = "facts: {rate: 100/s}", last: str = "", n: int = 4) -> str:
+    """Clients that no file declares call page, which calls api, which calls store."""
+    documents: list[str] = []
+    for name, callee in (("page", "api"), ("api", "store"), ("store", "")):
+        calls = f"    calls: [{{to: {callee}.run}}]\n" if callee else ""
+        own = f"    {facts}\n" if name == "page" else ""
+        head = last if name == "store" else ""
+        documents.append(
+            f"version: 1\nservice: {name}\n{head}operations:\n  run:\n    {SAFE}\n{own}"
+            f"    retry: {{max_attempts: {n}}}\n{calls}"
+        )
+    return "---\n".join(documents)
+
+
+def test_clients_that_a_rate_proves_are_a_layer_too() -> None:
+    """Three layers of four attempts send 64 requests; 100/s become 6400/s."""
+    (found,) = lint_yaml(undeclared(), "GR001")
+    product = "clients of page.run 4 x page.run 4 x api.run 4 = 64"
+    assert found.message == f"{product} attempts at store.run for one request"
+    facts = "facts: {capacity: 6400/s}\n"
+    (full,) = lint_yaml(undeclared(last=facts), "GR001")
+    assert full.message == (
+        f"{product} attempts at store.run for one request; 6400/s reach the capacity "
+        "6400/s of store"
+    )
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("capacity", "reached"), [("1600/s", True), ("1601/s", False)])
+def test_undeclared_clients_fill_a_callee(capacity: str, reached: bool) -> None:
+    """2 x 2 x 2 attempts of 200/s are 1600/s."""
+    text = undeclared("facts: {rate: 200/s}", f"facts: {{capacity: {capacity}}}\n", 2)
+    (found,) = lint_yaml(text, "GR001")
+    assert ("1600/s reach the capacity" in found.message) is reached
+    assert found.severity is (Severity.ERROR if reached else Severity.WARNING)
+
+
+@pytest.mark.missing_facts
+def test_clients_that_nothing_proves_are_not_counted() -> None:
+    """Without a rate, nobody is known to call page: 4 x 4 = 16 are left."""
+    (found,) = lint_yaml(undeclared("facts: {callers: 3}"), "GR001")
+    assert found.message == (
+        "page.run 4 x api.run 4 = 16 attempts at store.run for one request"
+    )
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("ratio", "reached"), [("50%", True), ("51%", False)])
+def test_a_cache_in_front_of_the_callee_answers_its_share(
+    ratio: str, reached: bool
+) -> None:
+    """Half of 1600/s miss the cache and reach the 800/s."""
+    last = f"facts: {{capacity: 800/s, cache: {{hit_ratio: {ratio}}}}}\n"
+    (found,) = lint_yaml(undeclared("facts: {rate: 200/s}", last, 2), "GR001")
+    assert ("reach the capacity" in found.message) is reached

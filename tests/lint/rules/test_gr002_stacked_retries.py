@@ -136,3 +136,24 @@ def test_two_attempts_of_both_are_the_fewest(own: int, layer: int, count: int) -
     assert [d.message.rpartition(": ")[2] for d in found] == [
         "2 x 2 = 4 attempts for one call"
     ] * count
+
+
+@pytest.mark.missing_facts
+@pytest.mark.parametrize(("rate", "count"), [("    facts: {rate: 5/s}\n", 1), ("", 0)])
+def test_clients_that_a_rate_proves_are_a_layer_too(rate: str, count: int) -> None:
+    """api.load has clients that no file declares, and they retry as it says."""
+    api = policy("{max_attempts: 4}", "{max_attempts: 3}").partition("---\n")[2]
+    text = api.replace("  load:\n", f"  load:\n{rate}")
+    found = lint_yaml(text, "GR002")
+    assert [d.message for d in found] == count * [
+        (
+            "store.read is tried up to 3 times, and api.load above it up to 4 times: "
+            "the same failure is retried in two layers"
+        )
+    ]
+    for finding in found:
+        assert finding.help is not None
+        assert finding.help.startswith(
+            "set max_attempts: 1 for the calls of clients of api.load"
+        )
+        assert finding.related[-1].span.line == 4
