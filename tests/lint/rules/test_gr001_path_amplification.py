@@ -283,7 +283,6 @@ def test_undeclared_clients_fill_a_callee(capacity: str, reached: bool) -> None:
     assert found.severity is (Severity.ERROR if reached else Severity.WARNING)
 
 
-@pytest.mark.missing_facts
 def test_clients_that_nothing_proves_are_not_counted() -> None:
     """Without a rate, nobody is known to call page: 4 x 4 = 16 are left."""
     (found,) = lint_yaml(undeclared("facts: {callers: 3}"), "GR001")

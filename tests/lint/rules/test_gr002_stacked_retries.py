@@ -138,7 +138,7 @@ def test_two_attempts_of_both_are_the_fewest(own: int, layer: int, count: int) -
     ] * count
 
 
-@pytest.mark.missing_facts
+@pytest.mark.boundary
 @pytest.mark.parametrize(("rate", "count"), [("    facts: {rate: 5/s}\n", 1), ("", 0)])
 def test_clients_that_a_rate_proves_are_a_layer_too(rate: str, count: int) -> None:
     """api.load has clients that no file declares, and they retry as it says."""
