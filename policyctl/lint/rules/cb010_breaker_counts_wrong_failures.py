@@ -103,7 +103,7 @@ class BreakerCountsWrongFailures(Rule):
                 "circuit_breaker.record_on_status",
                 f"record_on_status takes {show.words(statuses)}, which "
                 f"{'says' if len(statuses) == 1 else 'say'} nothing about the health of {policy.service}",
-                help=f"take {show.words(statuses)} out of record_on_status",
+                help=_without(statuses, breaker.record_on_status),
                 fix=(
                     mend.take_out(
                         site.place,
@@ -131,6 +131,16 @@ class BreakerCountsWrongFailures(Rule):
                     safe=False,
                 ),
             )
+
+
+def _without(statuses: tuple[str, ...], listed: tuple[str, ...]) -> str:
+    """How to leave statuses out: of a list by name, of a range by an exception."""
+    if set(statuses) <= set(listed):
+        return f"take {show.words(statuses)} out of record_on_status"
+    return (
+        f"add ignore_on_status: [{', '.join(statuses)}], or list ranges such as "
+        '"500-599" alone in record_on_status'
+    )
 
 
 def _counts_timeouts(breaker: CircuitBreaker) -> bool:

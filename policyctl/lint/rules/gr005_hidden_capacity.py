@@ -137,7 +137,9 @@ def _multiplies(service: Service) -> bool:
 def _help(rate: float, capacity: float) -> str:
     allowed = 0.9 * capacity / rate
     if allowed <= 1:
-        return "add capacity: first tries alone use 90% of it"
+        return (
+            f"add capacity: first tries alone use {show.ratio(rate / capacity)} of it"
+        )
     return (
         f"bound retries so that there are below {show.number(allowed)} attempts for each "
         "first try, with a retry budget or fewer attempts: together 90% of capacity"

@@ -20,7 +20,7 @@ class FloorDominatesBudget(Rule):
         - The floors of all client processes together grant more retries than the ratio:
           `N m > b lam`; an error if with them first tries reach the callee's capacity.
         - The full buckets of all processes hold more retries than the callee serves
-          within one attempt timeout: `N x burst > C t`.
+          within one attempt timeout: `N x burst > C t`; a burst of 1 is never reported.
 
     Why:
         Floor and burst belong to each process. A floor of 10 retries/s is 3,000/s in a
@@ -97,7 +97,7 @@ class FloorDominatesBudget(Rule):
         if attempt is None:
             return
         served = capacity * attempt
-        if over(burst_retries(load.callers, budget.burst), served):
+        if budget.burst > 1 and over(burst_retries(load.callers, budget.burst), served):
             yield self._burst(site, budget, load.callers, served)
 
     def _floor(

@@ -90,3 +90,18 @@ def test_list_of_a_preset_is_shown_there() -> None:
     text = operation_yaml("transport: http", "extends: [all]")
     (found,) = lint_yaml(text, "CB010", files={"all.yaml": preset})
     assert str(found.related[0].span) == "all.yaml:4:32"
+
+
+def test_a_range_is_mended_by_an_exception() -> None:
+    """What a range covers cannot be taken out by name; ignoring it ends the finding."""
+    listed = 'record_on_status: ["400-409", "500-599"]'
+    text = operation_yaml(f"transport: http\ncircuit_breaker: {{{listed}}}")
+    (found,) = lint_yaml(text, "CB010")
+    assert found.message.startswith(
+        "record_on_status takes 400, 401, 403, 404, 405 and 409, which"
+    )
+    advice = "ignore_on_status: [400, 401, 403, 404, 405, 409]"
+    assert found.help == (
+        f'add {advice}, or list ranges such as "500-599" alone in record_on_status'
+    )
+    assert lint_yaml(text.replace(listed, f"{listed}, {advice}"), "CB010") == []

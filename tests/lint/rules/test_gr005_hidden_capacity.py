@@ -55,6 +55,7 @@ def test_critical_services_are_an_error() -> None:
             ),
         ),
         ("540/s", "add capacity: first tries alone use 90% of it"),
+        ("560/s", "add capacity: first tries alone use 93.33% of it"),
     ],
 )
 def test_no_retry_can_help_where_first_tries_fill_it(rate: str, help: str) -> None:

@@ -158,3 +158,15 @@ def test_floor_of_a_preset_is_shown_there() -> None:
     )
     (found,) = lint_yaml(text, "RT008", files={"high.yaml": preset})
     assert str(found.related[0].span) == "high.yaml:4:27"
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("burst", "count"), [(1, 0), (2, 1)])
+def test_the_smallest_burst_is_not_reported(burst: int, count: int) -> None:
+    """10 processes x 1 are over the 9 attempts served within 1 s, but none is smaller."""
+    text = policy(
+        f"{{ratio: 10%, floor: 0/s, burst: {burst}}}",
+        "{rate: 100/s, callers: 10}",
+        "9/s",
+    )
+    assert len(lint_yaml(text, "RT008")) == count
