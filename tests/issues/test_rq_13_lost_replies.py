@@ -54,6 +54,7 @@ class Proxy:
         for end in (here, there):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
+        here.close()
 
     def _is_lost(self, data: bytes) -> bool:
         # Scripts answer with lists and numbers; the rest belongs to connecting.

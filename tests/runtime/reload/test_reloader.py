@@ -303,21 +303,29 @@ def test_a_forked_child_goes_on(fleet: Any, wait_until: Any) -> None:
     reloader.stop()
 
 
+def thread_of(reloader: Reloader) -> Any:
+    """The thread that looks at the source, None without one."""
+    return reloader._thread
+
+
 def test_one_thread_and_none_before_start(fleet: Any) -> None:
     """Nothing runs before start; starting twice is starting once."""
     fleet.policies()
     fleet.write()
-    before = threading.active_count()
     reloader = Reloader(FileSource(fleet.path), interval=3600.0)
-    assert threading.active_count() == before
+    assert thread_of(reloader) is None
     reloader.start()
+    thread = thread_of(reloader)
     reloader.start()
-    assert threading.active_count() == before + 1
+    assert thread_of(reloader) is thread
+    assert (thread.name, thread.daemon) == ("policyctl reload", True)
     reloader.stop()
     reloader.stop()
-    assert threading.active_count() == before
+    assert thread_of(reloader) is None
+    thread.join(60)
+    assert not thread.is_alive()
     reloader.start()
-    assert threading.active_count() == before + 1
+    assert thread_of(reloader) is not None
     reloader.stop()
 
 
