@@ -44,6 +44,18 @@ def floor_rate(per_second: float) -> str:
     return "1/h"
 
 
+def ceil_rate(per_second: float) -> str:
+    """A rate as it is, or rounded up to whole events per second, minute or hour."""
+    text = rate(per_second)
+    if per_second > 1e9 or units.parse_rate(text) >= per_second * (1 - 1e-9):
+        return text
+    unit, seconds = next(
+        (unit for unit in (("s", 1), ("m", 60)) if per_second * unit[1] >= 10),
+        ("h", 3600),
+    )
+    return f"{math.ceil(per_second * seconds - 1e-9)}/{unit}"
+
+
 def ratio(share: float) -> str:
     """``12.5%`` for 0.125, with four digits at most."""
     return units.format_ratio(significant(share))

@@ -130,6 +130,8 @@ class BreakerTripsOnNoise(Rule):
 def _whose(seen: Seen, circuits: int) -> str:
     if seen.whose == "all":
         return "the circuit that all processes share opens"
+    if circuits == 1:
+        return "the circuit opens"
     return f"circuits of all {circuits} processes together open"
 
 
