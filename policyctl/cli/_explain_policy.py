@@ -55,7 +55,7 @@ def explain(console: Console, request: Request, format: TextOrJson) -> int:
         document = {
             "version": 1,
             **page.as_json(),
-            "missing_facts": looked.skipped,
+            "missing_facts": looked.missing,
             "rules": looked.as_json(),
         }
         console.write_utf8(json.dumps(document, indent=2, ensure_ascii=False) + "\n")

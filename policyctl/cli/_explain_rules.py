@@ -24,13 +24,25 @@ class Looked:
         found: the findings, suppressed ones included.
         quiet: rules that looked, lacked nothing and found nothing.
         skipped: missing facts with the rules that wait for them.
+        closer: missing facts with the rules that found something without them.
         left_out: rules that the configuration deselects.
     """
 
     found: tuple[Diagnostic, ...]
     quiet: tuple[str, ...]
     skipped: Mapping[str, tuple[str, ...]]
+    closer: Mapping[str, tuple[str, ...]]
     left_out: tuple[str, ...]
+
+    @property
+    def missing(self) -> dict[str, tuple[str, ...]]:
+        """All missing facts in order, with the rules of both kinds."""
+        return {
+            fact: tuple(
+                sorted({*self.skipped.get(fact, ()), *self.closer.get(fact, ())})
+            )
+            for fact in sorted({*self.skipped, *self.closer})
+        }
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON data."""
@@ -48,6 +60,7 @@ class Looked:
             ],
             "looked": list(self.quiet),
             "skipped": {fact: list(codes) for fact, codes in self.skipped.items()},
+            "closer": {fact: list(codes) for fact, codes in self.closer.items()},
             "left_out": list(self.left_out),
         }
 
@@ -55,11 +68,13 @@ class Looked:
 def build(result: LintResult, prefix: str, every: tuple[str, ...]) -> Looked:
     """What a run says about a policy path; ``every`` are the codes of all rules."""
     found = tuple(d for d in result.diagnostics if is_below(d.policy_path, prefix))
-    skipped = result.coverage.wanted(prefix)
-    busy = {d.code for d in found}.union(*skipped.values())
+    skipped = result.coverage.wanted(prefix, closer=False)
+    closer = result.coverage.wanted(prefix, closer=True)
+    busy = {d.code for d in found}.union(*skipped.values(), *closer.values())
     quiet = tuple(code for code in result.coverage.ran if code not in busy)
     ran = set(result.coverage.ran)
-    return Looked(found, quiet, skipped, tuple(c for c in every if c not in ran))
+    left_out = tuple(code for code in every if code not in ran)
+    return Looked(found, quiet, skipped, closer, left_out)
 
 
 def lines(looked: Looked) -> Iterator[str]:
@@ -80,6 +95,10 @@ def lines(looked: Looked) -> Iterator[str]:
     if looked.skipped:
         yield "  skipped, since a fact is missing:"
         for fact, codes in looked.skipped.items():
+            yield f"    {', '.join(codes)}: {fact}"
+    if looked.closer:
+        yield "  found something, and would be more exact with a fact:"
+        for fact, codes in looked.closer.items():
             yield f"    {', '.join(codes)}: {fact}"
 
 

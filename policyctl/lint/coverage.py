@@ -8,10 +8,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A rule that could not decide for want of one fact (its dotted policy path)."""
+    """A rule that could not decide for want of one fact (its dotted policy path).
+
+    ``closer`` says that the rule has something to report wherever it lacked the fact,
+    and would only be more exact with it.
+    """
 
     fact: str
     code: str
+    closer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +39,28 @@ class Coverage:
                 found.setdefault(skip.fact, []).append(skip.code)
         return {fact: tuple(codes) for fact, codes in found.items()}
 
-    def wanted(self, prefix: str) -> dict[str, tuple[str, ...]]:
-        """Missing facts that concern a policy path, those of its service included."""
+    def wanted(
+        self, prefix: str, closer: bool | None = None
+    ) -> dict[str, tuple[str, ...]]:
+        """Missing facts that concern a policy path, those of its service included.
+
+        ``closer`` chooses those that only make a finding more exact, or the others.
+        """
         found: dict[str, list[str]] = {}
         for skip in self.skipped:
+            if closer is not None and skip.closer is not closer:
+                continue
             if is_below(skip.fact, prefix) or is_below(prefix, _owner(skip.fact)):
                 found.setdefault(skip.fact, []).append(skip.code)
         return {fact: tuple(codes) for fact, codes in found.items()}
+
+    def blind(self, service: str) -> frozenset[str]:
+        """Codes of the rules that some fact of a service keeps from looking at all."""
+        return frozenset(
+            skip.code
+            for skip in self.skipped
+            if not skip.closer and is_below(skip.fact, service)
+        )
 
     def by_service(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """The same for each service."""
@@ -55,8 +75,15 @@ class Coverage:
 
 
 def build(ran: Iterable[str], skipped: Iterable[Skipped]) -> Coverage:
-    """A coverage with duplicates removed and everything in order."""
-    ordered = sorted(set(skipped), key=lambda skip: (skip.fact, skip.code))
+    """A coverage with duplicates removed and everything in order.
+
+    A rule that only misses exactness at one place and all at another is blind.
+    """
+    found: dict[tuple[str, str], bool] = {}
+    for skip in skipped:
+        key = (skip.fact, skip.code)
+        found[key] = skip.closer and found.get(key, True)
+    ordered = (Skipped(*key, closer=found[key]) for key in sorted(found))
     return Coverage(tuple(ran), tuple(ordered))
 
 

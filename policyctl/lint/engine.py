@@ -200,7 +200,8 @@ class _Collector:
             for outcome in look():
                 if isinstance(outcome, Missing):
                     if outcome.fact.partition(".")[0] in self.project.reported:
-                        self.skipped.add(Skipped(outcome.fact, rule.code))
+                        skip = Skipped(outcome.fact, rule.code, outcome.closer)
+                        self.skipped.add(skip)
                 elif outcome.policy_path.partition(".")[0] in self.project.reported:
                     self.findings.append(self._overridden(rule, outcome))
         except Exception as error:
@@ -220,7 +221,7 @@ def _own(rule: Rule, site: Site, context: Context) -> Iterator[Any]:
     base = context.base_of(site)
     known = () if base is None else tuple(rule.check_operation(base, context))
     said = {found.message for found in known if isinstance(found, Diagnostic)}
-    for outcome in rule.check_operation(site, context):
+    for outcome in _weighed(rule.check_operation(site, context)):
         if not isinstance(outcome, Diagnostic) or outcome.message not in said:
             yield outcome
 
@@ -229,7 +230,21 @@ def _chain(
     check: Callable[[Any, Context], Outcomes], items: Iterable[Any], context: Context
 ) -> Iterator[Any]:
     for item in items:
-        yield from check(item, context)
+        yield from _weighed(check(item, context))
+
+
+def _weighed(outcomes: Outcomes) -> Iterator[Any]:
+    """The outcomes of one place, what is missing last: with a finding, only exactness."""
+    lacking: list[Missing] = []
+    found = False
+    for outcome in outcomes:
+        if isinstance(outcome, Missing):
+            lacking.append(outcome)
+        else:
+            found = True
+            yield outcome
+    for outcome in lacking:
+        yield replace(outcome, closer=found)
 
 
 def _overrides(rule: Rule, hook: str) -> bool:

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A fact that a rule needed and that nobody stated, by its dotted policy path."""
+    """A fact that a rule needed and that nobody stated, by its dotted policy path.
+
+    ``closer`` is set by the engine where the rule found something all the same.
+    """
 
     fact: str
+    closer: bool = False
 
 
 Outcome = Diagnostic | Missing

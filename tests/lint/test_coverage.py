@@ -62,3 +62,16 @@ def test_where_a_rule_waits(code: str, path: str, waits: bool) -> None:
 def test_paths(path: str, prefix: str, below: bool) -> None:
     """Paths are compared by whole parts."""
     assert is_below(path, prefix) is below
+
+
+def test_blind_at_one_place_is_blind() -> None:
+    """A rule misses exactness alone only if it found something wherever it lacked it."""
+    fact = "api.facts.capacity"
+    twice = [Skipped(fact, "RT006", closer=True), Skipped(fact, "RT006")]
+    for order in (twice, twice[::-1]):
+        assert build(["RT006"], order).skipped == (Skipped(fact, "RT006"),)
+    close = build(["RT006"], twice[:1])
+    assert close.blind("api") == frozenset()
+    assert close.wanted("api", closer=True) == {fact: ("RT006",)}
+    assert close.wanted("api", closer=False) == {}
+    assert close.waits("RT006", "api")

@@ -10,6 +10,7 @@ from policyctl.lint.circuits import seen_by
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
+from policyctl.lint.sharing import redis_store
 from policyctl.resolve.policy import CircuitBreaker
 
 
@@ -127,7 +128,7 @@ class BreakerCannotClose(Rule):
             f"{show.duration(need / rate)} > {show.duration(self.slowest_close)}: "
             "the circuit stays half-open for that long",
             severity=Severity.WARNING,
-            help=_fewer_probes(breaker, rate, self.slowest_close),
+            help=_fewer_probes(site, breaker, rate, self.slowest_close),
             fix=_fix(site, _fitting(rate, self.slowest_close), need),
         )
 
@@ -144,12 +145,14 @@ def _fix(site: Site, fitting: int, need: int) -> Fix | None:
     return mend.set_value(site.place, at, str(fitting), safe=False)
 
 
-def _fewer_probes(breaker: CircuitBreaker, rate: float, limit: float) -> str:
+def _fewer_probes(
+    site: Site, breaker: CircuitBreaker, rate: float, limit: float
+) -> str:
     fitting = _fitting(rate, limit)
     if 1 <= fitting < breaker.success_threshold:
         return f"set success_threshold: {fitting}"
     shared = ["scope: service"] if breaker.scope != "service" else []
-    shared += ["store: redis"] if breaker.store != "redis" else []
+    shared += [redis_store(site.service)] if breaker.store != "redis" else []
     if not shared:
         return "leave the breaker out: so few calls need none"
     return f"share the breaker: {', or '.join(shared)}"

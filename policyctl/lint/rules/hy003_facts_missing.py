@@ -16,7 +16,8 @@ class FactsMissing(Rule):
     """Facts are missing, or a suppression says no reason.
 
     What:
-        - rules were skipped because a service does not state facts that they need;
+        - rules were skipped because a service does not state facts that they need, or
+          found something that they could say more exactly with them;
         - a document has no `owner`;
         - a suppression gives no reason (a warning).
 
@@ -73,7 +74,8 @@ class FactsMissing(Rule):
 
     def check_run(self, run: Run, context: Context) -> Outcomes:
         for name, facts in run.coverage.by_service().items():
-            yield self._missing_facts(context.project.services[name], facts)
+            blind = run.coverage.blind(name)
+            yield self._missing_facts(context.project.services[name], facts, blind)
         for suppression in run.suppressions:
             silent = suppression.problem is None and suppression.reason is None
             if silent and suppression.service:
@@ -89,7 +91,10 @@ class FactsMissing(Rule):
                 )
 
     def _missing_facts(
-        self, service: Service, facts: dict[str, tuple[str, ...]]
+        self,
+        service: Service,
+        facts: dict[str, tuple[str, ...]],
+        blind: frozenset[str],
     ) -> Diagnostic:
         """One finding for a service: the facts that unlock most rules first."""
         ranked = sorted(facts, key=lambda fact: (-len(facts[fact]), fact))
@@ -102,7 +107,19 @@ class FactsMissing(Rule):
         return self.finding(
             place.of_service(service),
             "facts",
-            f"{show.count(len(rules), 'rule')} could not look at {service.name} for "
-            f"want of {show.count(len(facts), 'fact')}",
+            _unseen(service.name, len(blind), len(rules - blind), len(facts)),
             help=f"add {', '.join(shown)}{more}",
         )
+
+
+def _unseen(name: str, blind: int, closer: int, facts: int) -> str:
+    """How many rules did not look, and how many found something and could say more."""
+    want = f"for want of {show.count(facts, 'fact')}"
+    if not closer:
+        return f"{show.count(blind, 'rule')} could not look at {name} {want}"
+    if not blind:
+        return f"{show.count(closer, 'rule')} could look closer at {name}, {want}"
+    return (
+        f"{show.count(blind, 'rule')} could not look at {name}, and {closer} could look "
+        f"closer, {want}"
+    )

@@ -8,6 +8,7 @@ from policyctl.diagnostics import Severity
 from policyctl.lint import setting, show
 from policyctl.lint.context import Context, Site
 from policyctl.lint.rule import Outcomes, Rule, missing
+from policyctl.lint.sharing import redis_store
 
 
 class StoreLessDurableThanKey(Rule):
@@ -86,15 +87,8 @@ class StoreLessDurableThanKey(Rule):
             f"store {keys.store} is seen by one {_holder(keys.store)}, and "
             f"{load.callers} processes call {site.policy.id}: for a ttl of "
             f"{show.duration(keys.ttl)} duplicates in other processes go unnoticed",
-            help=f"set {_redis(site)}, or add forward: {{header: Idempotency-Key}}",
+            help=f"set {redis_store(site.service)}, or add forward: {{header: Idempotency-Key}}",
         )
-
-
-def _redis(site: Site) -> str:
-    """The store that all processes share, with the address that it needs."""
-    if site.service.redis_url_env is not None:
-        return "store: redis"
-    return "store: redis with redis: {url_env: REDIS_URL} in the service"
 
 
 def _holder(store: str) -> str:

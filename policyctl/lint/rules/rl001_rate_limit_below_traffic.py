@@ -11,8 +11,7 @@ from policyctl.lint.context import Context, Site
 from policyctl.lint.formulas.load import origin_rate
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.lint.sharing import redis_store
-from policyctl.resolve.policy import RateLimit
-from policyctl.resolve.policy import Service
+from policyctl.resolve.policy import RateLimit, Service
 
 
 class RateLimitBelowTraffic(Rule):
@@ -112,20 +111,6 @@ class RateLimitBelowTraffic(Rule):
                 help=_lower(site, limit, capacity, clients, load.rate),
             )
 
-
-def _lower(
-    site: Site, limit: RateLimit, capacity: float, clients: int, rate: float | None
-) -> str:
-    """Limits that fit into the capacity: of each process, or one for all of them."""
-    if rate is not None and over(rate, capacity):
-        return f"add capacity: first tries alone are {show.rate(rate)}"
-    each = f"set rate: {show.rate(capacity / clients)} or less"
-    if limit.store == "redis":
-        return each
-    kept = reaches(capacity, limit.rate) and (rate is None or reaches(limit.rate, rate))
-    total = "" if kept else f", and rate: {show.rate(capacity)} for all processes"
-    return f"{each}, or {redis_store(site.service)}{total}"
-
     def check_service(self, service: Service, context: Context) -> Outcomes:
         limit = None if service.inbound is None else service.inbound.rate_limit
         if limit is None or limit.mode != "enforce":
@@ -152,3 +137,17 @@ def _lower(
             f"{show.ratio(1 - allowed / arriving)} of healthy requests are refused",
             help=f"set rate: {show.ceil_rate(arriving / instances)} or more",
         )
+
+
+def _lower(
+    site: Site, limit: RateLimit, capacity: float, clients: int, rate: float | None
+) -> str:
+    """Limits that fit into the capacity: of each process, or one for all of them."""
+    if rate is not None and over(rate, capacity):
+        return f"add capacity: first tries alone are {show.rate(rate)}"
+    each = f"set rate: {show.rate(capacity / clients)} or less"
+    if limit.store == "redis":
+        return each
+    kept = reaches(capacity, limit.rate) and (rate is None or reaches(limit.rate, rate))
+    total = "" if kept else f", and rate: {show.rate(capacity)} for all processes"
+    return f"{each}, or {redis_store(site.service)}{total}"

@@ -72,7 +72,11 @@ def test_where_one_probe_takes_too_long() -> None:
     """With fewer than one call in 10 minutes only sharing the breaker helps."""
     text = policy("{rate: 1/h, callers: 1}", "{success_threshold: 1}")
     (found,) = lint_yaml(text, "CB007")
-    assert found.help == "share the breaker: scope: service, or store: redis"
+    address = "with redis: {url_env: REDIS_URL} in the service"
+    share = "share the breaker: scope: service, or store: redis"
+    assert found.help == f"{share} {address}"
+    stated = text.replace("owner:", "redis: {url_env: POLICY_REDIS_URL}\nowner:")
+    assert [d.help for d in lint_yaml(stated, "CB007")] == [share]
     text = policy(
         "{rate: 1/h, callers: 1}",
         "{success_threshold: 1, scope: service, store: redis}",

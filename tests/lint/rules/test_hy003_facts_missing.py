@@ -27,6 +27,41 @@ def test_missing_facts_are_listed_with_what_they_unlock() -> None:
     assert found.policy_path == "payment_api.facts"
 
 
+TAIL = "transport: http\nfacts: {latency: {p50: 2s}}\nattempt_timeout: 1s\nbudget: 3s\n"
+
+
+def test_a_rule_that_found_something_could_look_closer() -> None:
+    """TB005 reports a timeout below the median; the p99 would only add to that."""
+    found = lint_yaml(operation_yaml(TAIL), "TB005", "HY003")
+    (summary,) = (d for d in found if d.code == "HY003")
+    assert "TB005" in [d.code for d in found]
+    assert summary.message == (
+        "1 rule could look closer at payment_api, for want of 1 fact"
+    )
+    assert summary.help == "add operations.charge.facts.latency.p99 (TB005)"
+
+
+def test_blind_and_short_sighted_rules_are_counted_apart() -> None:
+    """QU001 found something and would be surer; CB001 and CB007 could not look."""
+    text = operation_yaml(BREAKER, service="inbound: {rate_limit: {rate: 500/s}}")
+    found = lint_yaml(text, "CB001", "CB007", "QU001", "HY003")
+    assert [d.message for d in found if d.code == "HY003"] == [
+        "2 rules could not look at payment_api, and 1 could look closer, for want of "
+        "4 facts"
+    ]
+
+
+def test_a_rule_that_is_blind_at_one_place_could_not_look() -> None:
+    """TB005 found something at one operation and could not look at another."""
+    text = operation_yaml(TAIL) + (
+        "  refund:\n    transport: http\n    attempt_timeout: 1s\n    budget: 3s\n"
+    )
+    found = lint_yaml(text, "TB005", "HY003")
+    assert [d.message for d in found if d.code == "HY003"] == [
+        "1 rule could not look at payment_api for want of 2 facts"
+    ]
+
+
 def test_rules_that_do_not_run_need_no_facts() -> None:
     """A deselected rule asks for nothing."""
     assert lint_yaml(operation_yaml(BREAKER), "HY003") == []
