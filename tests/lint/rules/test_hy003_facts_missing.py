@@ -46,8 +46,10 @@ def test_blind_and_short_sighted_rules_are_counted_apart() -> None:
     text = operation_yaml(BREAKER, service="inbound: {rate_limit: {rate: 500/s}}")
     found = lint_yaml(text, "CB001", "CB007", "QU001", "HY003")
     assert [d.message for d in found if d.code == "HY003"] == [
-        "2 rules could not look at payment_api, and 1 could look closer, for want of "
-        "4 facts"
+        (
+            "2 rules could not look at payment_api, and 1 could look closer, for want of "
+            "4 facts"
+        )
     ]
 
 

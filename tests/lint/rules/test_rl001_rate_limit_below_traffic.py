@@ -7,7 +7,6 @@ import pytest
 from policyctl.diagnostics import Severity
 from policyctl.lint.testing import lint_yaml, operation_yaml, run_yaml
 
-
 REDIS = "redis: {url_env: POLICY_REDIS_URL}"
 
 
