@@ -76,6 +76,8 @@ def _print_version() -> int:
     """Print the version with as few imports as can be."""
     from policyctl._version import __version__
 
+    if sys.stdout is None:  # closed before the start
+        return 0
     try:
         sys.stdout.write(f"policyctl {__version__}\n")
         sys.stdout.flush()

@@ -29,6 +29,8 @@ def command(
     """Print the JSON Schema of policy files, for editors and other tools.
 
     Write it to a file and name that in the first line of a policy:
+
+    \b
     # yaml-language-server: $schema=policyctl.schema.json
     """
     console().write_utf8(_text(of))

@@ -24,7 +24,7 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _DOTTED = rf"{_NAME}(\.{_NAME})*"
 
 DURATION = rf"^(?=[0-9])({_DIGITS}d)?({_DIGITS}h)?({_DIGITS}m)?({_DIGITS}s)?({_DIGITS}ms)?({_DIGITS}us)?$"
-PERCENT = rf"^{_DIGITS}%$"
+PERCENT = r"^0*(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%$"
 RATE = rf"^{_DIGITS}/(s|m|h)$"
 SIZE = rf"^{_DIGITS}(B|KiB|MiB|GiB|TiB)$"
 WINDOW = rf"^([0-9]+ calls?|{DURATION[1:-1]})$"

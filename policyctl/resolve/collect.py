@@ -65,7 +65,7 @@ class Collected:
             self._add_unreadable(file, findings)
         for document in result.documents:
             parsed = parse_document(document)
-            findings += parsed.diagnostics
+            findings += _without_echoes(parsed.diagnostics, _errors(result.diagnostics))
             errors = _errors(parsed.diagnostics)
             if parsed.model is None or errors:
                 self._add_broken(document, tuple(errors), file.reported)
@@ -105,6 +105,14 @@ class Collected:
     def _note(self, kind: str, broken: Broken) -> None:
         names = self.broken_services if kind == "service" else self.broken_presets
         names.setdefault(broken.name, broken)
+
+
+def _without_echoes(
+    findings: Iterable[Diagnostic], causes: Iterable[Diagnostic]
+) -> list[Diagnostic]:
+    """What validation finds elsewhere than where the text itself is wrong already."""
+    spans = {cause.span for cause in causes}
+    return [finding for finding in findings if finding.span not in spans]
 
 
 def collect(files: Iterable[InputFile], *, frugal: bool = False) -> Collected:

@@ -80,6 +80,28 @@ def test_files_that_are_not_policies(
     assert len(said) < 5_000
 
 
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (
+            "version: " + "9" * 100_000 + "\nservice: x\noperations: {get: {}}\n",
+            "SY018",
+        ),
+        ("version: 1\nservice: x\noperations:\n  1: {idempotent: true}\n", "SY010"),
+    ],
+)
+def test_a_value_that_yaml_forbids_is_told_once(
+    run_cli: Run, write: Write, content: str, code: str
+) -> None:
+    """Validation is silent about the very place where the text is wrong."""
+    write("bad.yaml", content)
+    outcome = run_cli("validate", "bad.yaml", "--format", "concise")
+    assert outcome.code == 1
+    first, last = outcome.out.splitlines()
+    assert f"error[{code}]" in first
+    assert last == "1 error in 1 file"
+
+
 def test_names_that_are_not_text(run_cli: Run, texts: Any, tmp_path: Path) -> None:
     """A file name of bytes that are no UTF-8 is shown with escapes, in JSON too."""
     folder = os.fsencode(tmp_path / "policies")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +20,20 @@ def test_the_version_is_printed(run_cli: Callable[..., Any], option: str) -> Non
     assert run_cli(option).out == f"policyctl {__version__}\n"
     outcome = run_cli(option, "--version")
     assert (outcome.code, outcome.out) == (0, f"policyctl {__version__}\n")
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["rules"]])
+def test_a_standard_output_that_is_closed_is_no_error(arguments: list[str]) -> None:
+    """What nobody can read is not written, and nothing is said about it."""
+    command = [sys.executable, "-m", "policyctl", *arguments]
+    ended = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_help_lists_every_command(run_cli: Callable[..., Any]) -> None:

@@ -157,6 +157,8 @@ def test_every_property_tells_an_editor_what_it_is() -> None:
         document(("operations", "*", "idempotent"), "off"),
         document(("operations", "*", "circuit_breaker", "window"), "30"),
         document(("queues", "*", "max_bytes"), "10MB"),
+        document(("operations", "*", "circuit_breaker", "failure_ratio"), "100.5%"),
+        document(("operations", "*", "circuit_breaker", "failure_ratio"), "150%"),
     ],
 )
 def test_common_mistakes_show_in_an_editor(data: dict[str, Any]) -> None:
