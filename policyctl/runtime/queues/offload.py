@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 R = TypeVar("R")
 
@@ -22,7 +22,7 @@ class _Threads:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
         self._lock = Lock()
         self._started = 0
         self._open = 0
@@ -36,23 +36,30 @@ class _Threads:
                 name = f"policyctl queue {self._started}"
                 Thread(target=self._run, name=name, daemon=True).start()
                 self._started += 1
-        self._work.put(partial(_fulfil, future, run))
+        self._work.put((future, run))
         return future
 
     def _run(self) -> None:
         while True:
-            self._work.get()()
-            with self._lock:
-                self._open -= 1
+            self._fulfil(*self._work.get())
 
+    def _fulfil(self, future: Future[R], run: Callable[[], R]) -> None:
+        # The thread is free before its answer is known: who has it may ask for the next.
+        if not future.set_running_or_notify_cancel():
+            self._is_free()
+            return
+        try:
+            result = run()
+        except BaseException as error:
+            self._is_free()
+            future.set_exception(error)
+        else:
+            self._is_free()
+            future.set_result(result)
 
-def _fulfil(future: Future[R], run: Callable[[], R]) -> None:
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        future.set_result(run())
-    except BaseException as error:
-        future.set_exception(error)
+    def _is_free(self) -> None:
+        with self._lock:
+            self._open -= 1
 
 
 _pools: dict[tuple[int, int], _Threads] = {}
@@ -67,6 +74,38 @@ def _pool(size: int) -> _Threads:
     return pool
 
 
+class _Step(Generic[R]):
+    """A step for a task that may be gone before it has what the step gives.
+
+    Then it is undone by whoever comes second: the thread when the step ends, or another
+    step if it had ended. The event loop takes no part, since it may be blocked or closed.
+    """
+
+    def __init__(self, run: Callable[[], R], undo: Callable[[R], object]) -> None:
+        self._run = run
+        self._undo = undo
+        self._lock = Lock()
+        self._gone = False
+        self._given: list[R] = []
+
+    def __call__(self) -> R:
+        result = self._run()
+        with self._lock:
+            self._given.append(result)
+            gone = self._gone
+        if gone:
+            self._undo(result)
+        return result
+
+    def give_up(self, pool: _Threads) -> None:
+        """Nobody waits for it any more."""
+        with self._lock:
+            self._gone = True
+            given = [*self._given]
+        for result in given:
+            pool.submit(partial(self._undo, result))
+
+
 async def in_thread(
     run: Callable[[], R],
     undo: Callable[[R], object] | None = None,
@@ -75,28 +114,24 @@ async def in_thread(
 ) -> R:
     """Run a step in one of as many threads.
 
-    A cancelled caller does not wait for the step; ``undo`` is then called, in the
-    thread, with what it gives after all.
+    A cancelled caller does not wait for the step; ``undo`` is then called, in a thread,
+    with what it gives after all.
     """
-    cancelled = False
-
-    def work() -> R:
-        result = run()
-        if cancelled and undo is not None:
-            undo(result)
-        return result
-
-    future: asyncio.Future[R] = asyncio.wrap_future(_pool(threads).submit(work))
+    pool = _pool(threads)
+    step = None if undo is None else _Step(run, undo)
+    future = asyncio.wrap_future(pool.submit(run if step is None else step))
     try:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
-        cancelled = True
-        if undo is not None and future.done() and not future.cancelled():
-            if future.exception() is None:
-                undo(future.result())
-        else:
-            future.add_done_callback(_look_at)
+        if step is not None:
+            step.give_up(pool)
+        future.add_done_callback(_look_at)
         raise
+
+
+def in_background(run: Callable[[], object]) -> None:
+    """Run a step in a thread; nobody waits for it or hears of its errors."""
+    _pool(THREADS).submit(run)
 
 
 def _look_at(future: asyncio.Future[Any]) -> None:

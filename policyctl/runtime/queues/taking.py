@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TypeVar
 
 from policyctl.runtime.clock import CLOCK
@@ -9,6 +10,7 @@ from policyctl.runtime.queues.base import FIRST_POLL, LONGEST_POLL
 from policyctl.runtime.queues.item import Item
 from policyctl.runtime.queues.leases import Leases, reason_of
 from policyctl.runtime.queues.report import report
+from policyctl.runtime.stores.errors import StoreUnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,10 +58,14 @@ class Taking(Leases[T]):
             taken = self.store.take(count, lease or self.settings.lease, change)
             report(self, change)
             items, broken = self._decoded(taken)
-            for one, error in broken:
-                change = self._change()
-                self.store.bury(one, "undecodable", error, change)
-                report(self, change)
+            try:
+                for one, error in broken:
+                    change = self._change()
+                    self.store.bury(one, "undecodable", error, change)
+                    report(self, change)
+            except StoreUnavailableError:
+                if not items:  # else they are worth more; the others come back
+                    raise
             if items or not broken:
                 return items
 
@@ -91,12 +97,27 @@ class Taking(Leases[T]):
             taken: list[Taken] = await self.store.run("take", count, seconds, change)
             report(self, change)
             items, broken = self._decoded(taken)
-            for one, error in broken:
-                change = self._change()
-                await self.store.run("bury", one, "undecodable", error, change)
-                report(self, change)
+            try:
+                for one, error in broken:
+                    change = self._change()
+                    await self.store.run("bury", one, "undecodable", error, change)
+                    report(self, change)
+            except StoreUnavailableError:
+                if not items:
+                    raise
+            except BaseException:  # the caller has gone away
+                self._release_later(taken)
+                raise
             if items or not broken:
                 return items
+
+    def _release_later(self, taken: list[Taken]) -> None:
+        """Give back in a thread what nobody waits for."""
+        from policyctl.runtime.queues.offload import in_background
+        from policyctl.runtime.queues.records import Back
+
+        backs = [Back(one, counted=False) for one in taken]
+        in_background(partial(self.store.nack, backs, self._change()))
 
     def _decoded(
         self, taken: list[Taken]
