@@ -227,7 +227,9 @@ class RedisServer:
             if not self._cluster:
                 return single
             _close(single)
-            return library.cluster_class.from_url(url, **options)
+            return _never_repeating(
+                library.cluster_class.from_url(url, retry=never, **options)
+            )
         except ValueError:  # its text may hold a part of a password
             message = "the address is not one like redis://127.0.0.1:6379/0"
             raise self._away(message) from None
@@ -273,6 +275,16 @@ def _library() -> _Library | None:
         except ImportError:
             continue
     return None
+
+
+def _never_repeating(cluster: Any) -> Any:
+    """Have the client of a cluster follow moved slots, but repeat no lost command.
+
+    Newer clients go by ``retry``, older ones by a number of their own.
+    """
+    if hasattr(cluster, "cluster_error_retry_attempts"):
+        cluster.cluster_error_retry_attempts = 0
+    return cluster
 
 
 def _is_cluster(client: Any) -> bool:

@@ -28,10 +28,11 @@ class QuickConnections:
         server: where they lead.
     """
 
-    __slots__ = ("_idle", "server")
+    __slots__ = ("_idle", "_most", "server")
 
     def __init__(self, server: RedisServer) -> None:
         self.server = server
+        self._most = KEEP
         self._idle: list[tuple[Any, Any]] = []
 
     def borrow(self, client: Any, *, checked: bool) -> Any:
@@ -46,8 +47,11 @@ class QuickConnections:
             _let_go(owner, connection)
 
     def _new(self, client: Any) -> Any:
+        pool = client.connection_pool
+        # Half of a small pool stays for the client's own methods.
+        self._most = min(KEEP, getattr(pool, "max_connections", 2 * KEEP) // 2)
         try:
-            return _connection_of(client.connection_pool)
+            return _connection_of(pool)
         except Exception as error:
             raise self.server.translated(error) from error
 
@@ -56,10 +60,10 @@ class QuickConnections:
         is_moving = getattr(connection, "should_reconnect", None)
         if is_moving is not None and is_moving():
             connection.disconnect()
-        if len(self._idle) < KEEP:
+        if len(self._idle) < self._most:
             self._idle.append((client, connection))
         else:
-            _let_go(client, connection)
+            _release(client, connection)
 
     def close(self) -> None:
         """Close the connections that are kept aside."""
@@ -118,8 +122,8 @@ class QuickScript:
             reply = connection.read_response()
         except BaseException as error:
             code = error_code(error)
-            if not code:
-                connection.disconnect()  # an answer may be on its way still
+            if not _is_answer(error):
+                connection.disconnect()  # one may be on its way still
             connections.give_back(client, connection)
             if code in ("NOSCRIPT", "READONLY"):
                 return self._slowly(values)
@@ -147,9 +151,23 @@ def _connection_of(pool: Any) -> Any:
 def _let_go(client: Any, connection: Any) -> None:
     try:
         connection.disconnect()
+    except Exception:
+        _leaked.append(connection)
+    else:
+        _release(client, connection)
+
+
+def _release(client: Any, connection: Any) -> None:
+    """Give a connection back to its pool."""
+    try:
         client.connection_pool.release(connection)
     except Exception:
         _leaked.append(connection)
+
+
+def _is_answer(error: BaseException) -> bool:
+    """Whether the server said so: then its answer was read to the end."""
+    return any(cls.__name__ == "ResponseError" for cls in type(error).__mro__)
 
 
 def _is_closed(connection: Any) -> bool:

@@ -141,3 +141,43 @@ def test_puts_survive_connections_that_are_closed(valkey: Any) -> None:
     assert queue.stats().size == queue.stats().put == 10
     assert [item.id for item in queue.take_many(100)] == ids
     live.forget("quick.closed")
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_a_small_pool_is_shared_with_the_client(
+    valkey: Any, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """``max_connections`` of the address holds, and nobody waits for what is kept aside."""
+    monkeypatch.setenv("POLICY_REDIS_URL", f"{valkey.url}?max_connections={most}")
+    queue: Queue[Any] = Queue(
+        service="quick",
+        queue="small",
+        store=Redis(key="small", url_env="POLICY_REDIS_URL"),
+        max_size=100,
+    )
+    for n in range(3):
+        queue.put({"n": n})
+        valkey.client().script_flush()
+    item = queue.take()
+    assert item is not None
+    assert item.payload == {"n": 0}
+    assert item.ack()
+    assert queue.stats().size == 2
+    live.forget("quick.small")
+
+
+def test_an_error_that_is_no_answer_ends_the_connection(echo: QuickScript) -> None:
+    """Whatever its text begins with, an answer may be on its way still."""
+    echo.run([b"1"])
+    connections = echo._connections
+    ((_, connection),) = connections._idle
+    read = connection.read_response
+
+    def fail() -> None:
+        raise OSError("EOF occurred in violation of protocol")
+
+    connection.read_response = fail
+    with pytest.raises(StoreUnavailableError):
+        echo.run([b"2"])
+    connection.read_response = read
+    assert echo.run([b"3"])[2] == b"3"
