@@ -75,11 +75,20 @@ def guarded(run: Callable[[], R]) -> R:
 
 
 def payload(body: bytes) -> Any:
-    """A payload as JSON data; bytes that are no JSON as base64."""
+    """A payload as JSON data; what is no JSON, or cannot be shown as such, as base64."""
     try:
-        return json.loads(body)
-    except ValueError:
+        value = json.loads(body)
+        json.dumps(_deeper(value), indent=2, allow_nan=False)
+        return value
+    except (ValueError, RecursionError):
         return {"base64": base64.b64encode(body).decode()}
+
+
+def _deeper(value: Any) -> Any:
+    """The value as deep in others as in any document, and some more for the way there."""
+    for _ in range(20):
+        value = [value]
+    return value
 
 
 def short(body: bytes) -> str:
@@ -125,8 +134,11 @@ def dead_json(dead: Dead) -> dict[str, Any]:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns under their heads; numbers stand right."""
-    texts = [[*heads], *([str(cell) for cell in row] for row in rows)]
+    """Columns under their heads; numbers stand right.
+
+    Items come from anywhere: what a terminal would obey is shown as escapes.
+    """
+    texts = [[*heads], *([_shown(str(cell)) for cell in row] for row in rows)]
     widths = [max(len(row[n]) for row in texts) for n in range(len(heads))]
     numeric = [
         bool(rows) and all(isinstance(row[n], int) for row in rows)
@@ -142,7 +154,18 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _shown(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def as_json(queues: Mapping[str, Any]) -> str:
-    """The JSON of every subcommand."""
+    """The JSON of every subcommand; what a terminal would obey is escaped."""
     document = {"version": 1, "queues": queues}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    if not text.replace("\n", "").isprintable():
+        text = "".join(
+            c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text
+        )
+    return text + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from policyctl.runtime.queues import DeadLetter, Queue, Redelivery, Redis, Sqlite, live
+from policyctl.runtime.queues.records import Change, Entry
 
 Run = Callable[..., Any]
 
@@ -89,6 +91,79 @@ def test_dead_says_why(run_cli: Run, queue: Queue[Any]) -> None:
     assert (letter["id"], letter["deliveries"]) == ("a", 1)
     assert letter["error"] == "ValueError: line one\nline two"
     assert letter["payload"] == {"n": 0}
+
+
+HOSTILE = "\x1b]0;owned\x07\r\n\x9b2J\u202e\x7f\U000e0041"
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_terminals_obey_nothing_that_items_hold(
+    run_cli: Run, tmp_path: Path, format: str
+) -> None:
+    """Ids, errors and payloads with control characters are shown as escapes."""
+    queue: Queue[Any] = Queue(
+        service="tests",
+        queue="hostile",
+        store=Sqlite(path=str(tmp_path / "hostile.db")),
+        max_size=9,
+        max_deliveries=1,
+    )
+    for n in range(2):
+        queue.put({"text": HOSTILE}, id=f"{n}{HOSTILE}")
+    item = queue.take()
+    assert item is not None
+    item.nack(HOSTILE)
+    for command in ("list", "peek", "dead"):
+        done = run_cli("queue", command, "hostile.db", "--format", format)
+        assert (done.code, done.err) == (0, "")
+        assert done.out.replace("\n", "").isprintable()
+        if format == "json":
+            found = json.loads(done.out)["queues"]["hostile"]
+            if command != "list":
+                assert found[0]["payload"] == {"text": HOSTILE}
+                assert found[0]["id"].endswith(HOSTILE)
+        else:
+            assert len(done.out.splitlines()) == 2
+    live.forget("tests.hostile")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"NaN",
+        b'{"a": 1e999}',
+        b"1" * 5000,
+        b"[" * 400 + b"]" * 400,
+        b"[" * 100_000 + b"]" * 100_000,
+        b"\xff\x9b",
+        b"",
+    ],
+    ids=["nan", "infinite", "digits", "deep", "deeper", "bytes", "empty"],
+)
+def test_payloads_that_json_cannot_show(
+    run_cli: Run, tmp_path: Path, body: bytes
+) -> None:
+    """They are shown as base64, and the document stays JSON."""
+    queue: Queue[Any] = Queue(
+        service="tests",
+        queue="odd",
+        store=Sqlite(path=str(tmp_path / "odd.db")),
+        max_size=9,
+    )
+    queue.store.put([Entry("1", body, None, True)], Change())
+    done = run_cli("queue", "peek", "odd.db", "--format", "json")
+    assert (done.code, done.err) == (0, "")
+
+    def refuse(word: str) -> None:
+        raise ValueError(word)
+
+    document = json.loads(done.out, parse_constant=refuse)
+    (found,) = document["queues"]["odd"]
+    shown = found["payload"]
+    if shown != json.loads("[" * 400 + "]" * 400):  # as deep as the interpreter goes
+        assert base64.b64decode(shown["base64"]) == body
+    assert run_cli("queue", "peek", "odd.db").code == 0
+    live.forget("tests.odd")
 
 
 def test_redrive_needs_yes_and_respects_the_limit(
