@@ -145,9 +145,9 @@ def _lower(
     """Limits that fit into the capacity: of each process, or one for all of them."""
     if rate is not None and over(rate, capacity):
         return f"add capacity: first tries alone are {show.rate(rate)}"
-    each = f"set rate: {show.rate(capacity / clients)} or less"
+    each = f"set rate: {show.floor_rate(capacity / clients)} or less"
     if limit.store == "redis":
         return each
     kept = reaches(capacity, limit.rate) and (rate is None or reaches(limit.rate, rate))
-    total = "" if kept else f", and rate: {show.rate(capacity)} for all processes"
+    total = "" if kept else f", and rate: {show.floor_rate(capacity)} for all processes"
     return f"{each}, or {redis_store(site.service)}{total}"

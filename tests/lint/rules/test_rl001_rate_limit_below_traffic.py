@@ -67,7 +67,7 @@ def test_limits_that_protect_nobody(capacity: str, count: int) -> None:
                 "does not protect it"
             ),
             (
-                "set rate: 200/s or less, or store: redis, and rate: 799.9/s for all "
+                "set rate: 199/s or less, or store: redis, and rate: 799/s for all "
                 "processes"
             ),
         )
