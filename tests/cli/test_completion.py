@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,7 +44,7 @@ def test_words_are_completed(
 
 def test_the_script_of_the_shell_is_printed(tmp_path: Path) -> None:
     """--show-completion prints what the shell that runs it has to know."""
-    command = f"{sys.executable} -m policyctl --show-completion; exit $?"
+    command = f"{shlex.quote(sys.executable)} -m policyctl --show-completion; exit $?"
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=tmp_path,

@@ -41,25 +41,33 @@ class _Threads:
 
     def _run(self) -> None:
         while True:
-            self._fulfil(*self._work.get())
+            self._serve(*self._work.get())
 
-    def _fulfil(self, future: Future[R], run: Callable[[], R]) -> None:
-        # The thread is free before its answer is known: who has it may ask for the next.
-        if not future.set_running_or_notify_cancel():
-            self._is_free()
-            return
-        try:
-            result = run()
-        except BaseException as error:
-            self._is_free()
-            future.set_exception(error)
-        else:
-            self._is_free()
-            future.set_result(result)
+    def _serve(self, future: Future[R], run: Callable[[], R]) -> None:
+        left = [1]
 
-    def _is_free(self) -> None:
+        def work() -> R:
+            try:
+                return run()
+            finally:  # free before the answer is known: who has it may ask for the next
+                self._end(left)
+
+        _fulfil(future, work)
+        self._end(left)
+
+    def _end(self, left: list[int]) -> None:
         with self._lock:
-            self._open -= 1
+            self._open -= sum(left)
+            left.clear()
+
+
+def _fulfil(future: Future[R], run: Callable[[], R]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        future.set_result(run())
+    except BaseException as error:
+        future.set_exception(error)
 
 
 _pools: dict[tuple[int, int], _Threads] = {}
