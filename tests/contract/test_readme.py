@@ -77,3 +77,17 @@ def test_links_lead_somewhere() -> None:
         if not (page.parent / target).exists()
     ]
     assert missing == []
+
+
+def test_every_guide_is_listed_once() -> None:
+    """The README's tables name each page under docs/, and none twice."""
+    listed = re.findall(r"\]\(docs/([a-z-]+\.md)\)", README.split("## Guides")[1])
+    pages = [page.name for page in (ROOT / "docs").glob("*.md")]
+    assert sorted(listed) == sorted(pages)
+
+
+def test_every_example_is_named() -> None:
+    """A folder of examples that no page leads to helps nobody."""
+    named = set(re.findall(r"examples/([a-z_]+)", README)) | {"demo"}
+    folders = {path.name for path in (ROOT / "examples").iterdir() if path.is_dir()}
+    assert folders - {"__pycache__"} == named
