@@ -199,9 +199,12 @@ class Call:
         if stop(state):
             return None, f"max_attempts is {self.attempts}"
         delay = wait(state)
-        if strategies.hints and (hint := strategies.hint(attempt)) is not None:
+        # A hint of zero, or an instant that is past, names no time to wait.
+        if strategies.hints and (hint := strategies.hint(attempt)):
             delay = hint
             most = strategies.longest_hint
+            if hint == inf:
+                return None, "the server asks for no retry"
             if hint > most:
                 return None, f"the server asks to wait {hint:.3f} s, over {most:g} s"
         deadline = DEADLINE.get()

@@ -1,12 +1,14 @@
 """What a server says about when to come back (C17).
 
 ``Retry-After`` is RFC 9110, section 10.2.3: seconds or an HTTP date. gRPC servers send
-``grpc-retry-pushback-ms`` (gRFC A6) in the trailing metadata.
+``grpc-retry-pushback-ms`` (gRFC A6) in the trailing metadata, where a value below zero
+or one that is no number asks for no retry at all.
 """
 
 from __future__ import annotations
 
 import time
+from math import inf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +21,9 @@ _LONGEST_TEXT = 64
 
 
 def retry_hint(outcome: object) -> float | None:
-    """Seconds that an exception or a result asks to wait, or None.
+    """Seconds that an exception or a result asks to wait; infinity for no retry.
+
+    None where nothing is asked for.
 
     Looked for in ``Retry-After`` among the headers of the outcome or its ``response``,
     in a number called ``retry_after``, and in gRPC's pushback.
@@ -92,8 +96,10 @@ def _from_metadata(metadata: Any) -> float | None:
     try:
         pairs: Any = metadata() if metadata is not None else ()
         for key, value in pairs or ():
-            if key == "grpc-retry-pushback-ms" and _is_digits(str(value)):
-                return min(int(value) / 1000, LONGEST)
+            if key == "grpc-retry-pushback-ms":
+                text = value.decode("latin-1") if isinstance(value, bytes) else value
+                digits = _is_digits(text) and len(text) <= _LONGEST_TEXT
+                return min(int(text) / 1000, LONGEST) if digits else inf
     except Exception:
         return None
     return None

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from policyctl.runtime.settings import AttemptTimeout, Budget, BudgetHeader
 
 
+_SHORTEST = 0.001
+"""Seconds that a budget header can say; it has milliseconds and is rounded down."""
+
+
 class UnusedSettingWarning(RuntimeWarning):
     """A setting that a client has to apply was not asked for by any client."""
 
@@ -166,12 +170,23 @@ def headers(
     header: BudgetHeader | None, reserve: float, present: Iterable[str]
 ) -> dict[str, str]:
     """``outgoing_headers`` with a header and reserve that are given."""
-    found = dict(forwarded_headers())
-    left = sendable_budget(reserve)
-    if left is not None and header is not None:
-        found[header.name] = format_budget_header(left, header.unit)
+    found = {**forwarded_headers(), **budget_header(header, reserve)}
     known = {name.lower() for name in present}
     return {k: v for k, v in found.items() if k.lower() not in known}
+
+
+def budget_header(header: BudgetHeader | None, reserve: float) -> dict[str, str]:
+    """The header that carries the remaining budget; empty without one or the other.
+
+    Raises:
+        BudgetExhaustedError: nothing is left after the reserve.
+    """
+    left = sendable_budget(reserve)
+    if left is None or header is None:
+        return {}
+    if left < _SHORTEST:  # it would be sent as 0, which some take for no limit
+        require_budget(reserve + _SHORTEST)
+    return {header.name: format_budget_header(left, header.unit)}
 
 
 def sendable_budget(reserve: float) -> float | None:

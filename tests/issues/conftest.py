@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import sys
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
 
+from policyctl.generate.build import build
+from policyctl.generate.compare import compare
+from policyctl.generate.options import GenerateOptions
+from policyctl.generate.write import write
+from policyctl.resolve.project import InputFile, Inputs, load_project
 from policyctl.runtime.policy import Policy
 from policyctl.runtime.registry import registry
 from policyctl.runtime.run_sync import BlockingCallWarning
@@ -104,3 +113,28 @@ async def outcome_of(awaitable: Awaitable[Any]) -> Any:
 def settle() -> Callable[[Awaitable[Any]], Awaitable[Any]]:
     """``await settle(call())`` is the value or the exception."""
     return outcome_of
+
+
+@pytest.fixture
+def generated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], Any]]:
+    """``generated(operations)`` is the generated module of a service with them."""
+    package = f"reported_{abs(hash(str(tmp_path)))}"
+
+    def make(operations: str) -> Any:
+        body = dedent(operations).strip("\n").replace("\n", "\n  ")
+        text = f"version: 1\nservice: reported\noperations:\n  {body}\n"
+        loaded = load_project(Inputs((InputFile("reported.yaml", text.encode()),)))
+        assert [d.message for d in loaded.diagnostics] == []
+        options = GenerateOptions(tmp_path / package, package, root=tmp_path)
+        built = build(loaded.project, options)
+        assert built.diagnostics == ()
+        write(built, compare(built, options), options)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        importlib.invalidate_caches()
+        return importlib.import_module(f"{package}.reported")
+
+    yield make
+    for name in [m for m in sys.modules if m.partition(".")[0] == package]:
+        del sys.modules[name]

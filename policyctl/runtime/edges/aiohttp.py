@@ -14,7 +14,6 @@ from asyncio import timeout as time_limit
 
 import aiohttp
 
-from policyctl.runtime.budget_header import format_budget_header
 from policyctl.runtime.edges.outgoing import Outgoing
 from policyctl.runtime.settings import BudgetHeader
 
@@ -74,8 +73,7 @@ def _trace(outgoing: Outgoing) -> aiohttp.TraceConfig:
     ) -> None:
         header, _ = outgoing.budget_header()
         if header is not None and header.name in context.policyctl_added:
-            left = outgoing.remaining() or 0.0
-            params.headers[header.name] = format_budget_header(left, header.unit)
+            params.headers.update(outgoing.budget())
 
     trace = aiohttp.TraceConfig()
     trace.on_request_start.append(add_headers)

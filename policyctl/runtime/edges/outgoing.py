@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policyctl.runtime.budget import remaining_budget
-from policyctl.runtime.outgoing import asked, headers, sendable_budget
+from policyctl.runtime.outgoing import asked, budget_header, headers
 from policyctl.runtime.settings import BudgetHeader
 
 TYPE_CHECKING = False
@@ -66,13 +66,14 @@ class Outgoing:
             return self.header, self.reserve
         return sending.header, max(self.reserve, sending.reserve)
 
-    def remaining(self) -> float | None:
-        """Seconds that the callee gets; None without a budget.
+    def budget(self) -> dict[str, str]:
+        """The header for the budget alone, as it is now; empty where none is sent.
 
         Raises:
-            BudgetExhaustedError: that is nothing.
+            BudgetExhaustedError: nothing is left after the reserve.
         """
-        return sendable_budget(self.budget_header()[1])
+        header, reserve = self.budget_header()
+        return budget_header(header, reserve)
 
     def shorten(self, timeout: float | None) -> float | None:
         """A client's own timeout, or what is left if that is less."""

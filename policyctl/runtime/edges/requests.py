@@ -47,13 +47,23 @@ class BudgetAdapter(HTTPAdapter):
         made._outgoing = Outgoing.of(policy)
         return made
 
-    def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
+    def send(
+        self,
+        request: PreparedRequest,
+        stream: bool = False,
+        timeout: Any = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Response:
         """Send a request with what is left."""
-        request = request.copy()  # the given one may be redirected, or sent again
-        request.headers.update(self._outgoing.headers(request.headers))
-        if len(args) < 2:  # stream, timeout, … come as keywords from a session
-            kwargs["timeout"] = self._shorten(kwargs.get("timeout"))
-        return super().send(request, *args, **kwargs)
+        prepared = request.copy()  # the given one may be redirected, or sent again
+        prepared.headers.update(self._outgoing.headers(prepared.headers))
+        timeout = self._shorten(timeout)
+        response = super().send(prepared, stream, timeout, *args, **kwargs)
+        # Who repeats the request, as digest authentication does, copies this one, and
+        # shall not send the budget of now.
+        response.request = request
+        return response
 
     def _shorten(self, timeout: Any) -> Any:
         if timeout is None or isinstance(timeout, (int, float)):

@@ -7,6 +7,7 @@ with jitter while calls fail, and then comes up to speed in steps.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
 from policyctl.runtime.queues.delays import longest_delay, redelivery_delay
@@ -20,6 +21,8 @@ CATCH_UP: Final = 4
 """Calls in one ``interval`` while there is a backlog; the normal number is one."""
 LEAST_PAUSE: Final = 0.1
 """Seconds before the second try after a failure, at least; then twice that, and so on."""
+LONGEST_HINT: Final = 3600.0
+"""Seconds that a server can keep a worker waiting: a mistaken hint shall not stop it."""
 IDLE: Final = 0.1
 """Seconds between two looks at an empty queue."""
 
@@ -88,8 +91,9 @@ class Pace:
         self.failures += 1
         self.size = max(1, self.size // 2)
         delay = self._delay(self.failures)
-        if hint is not None:
+        if hint is not None and hint != inf:
             # All clients were told the same moment; they come after it, spread out.
-            delay = max(delay, hint * self._random.uniform(1.0, 1.25))
+            told = min(hint, LONGEST_HINT) * self._random.uniform(1.0, 1.25)
+            delay = max(delay, told)
         self._slow_start = min(delay, self._interval or 1.0)
         return max(delay, self._interval / CATCH_UP)

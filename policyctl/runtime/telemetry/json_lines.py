@@ -21,8 +21,9 @@ class JsonFormatter(logging.Formatter):
     """Formats any record as one line of JSON; what is in the record cannot make it fail.
 
     Keys: ``time`` (UTC, ISO 8601), ``level``, ``logger``, ``message``, ``policyctl``
-    with the fields of an event, ``extra`` with fields that the application gave, and
-    ``exception`` with a traceback. Fields are nested, so they clash with nothing.
+    with the fields of an event, ``extra`` with fields that the application gave,
+    ``exception`` with a traceback, and ``stack`` where the call asked for it. Fields are
+    nested, so they clash with nothing.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -42,6 +43,8 @@ class JsonFormatter(logging.Formatter):
         exception = self._exception(record)
         if exception:
             data["exception"] = exception
+        if record.stack_info:
+            data["stack"] = str(record.stack_info)
         return json.dumps(data)
 
     def _exception(self, record: logging.LogRecord) -> str | None:

@@ -8,6 +8,8 @@ from typing import Any
 MOST = 500
 """Characters that are kept of a text, and entries of a collection."""
 _DEEPEST = 4
+_LONGEST_INT = 1024
+"""Bits of an integer that stays a number; Python refuses to print much longer ones."""
 
 
 def text(value: object) -> str:
@@ -29,8 +31,10 @@ def _escaped(character: str) -> str:
 
 def plain(value: object, depth: int = 0) -> Any:
     """``value`` of numbers, texts, lists and dictionaries; never raises."""
-    if value is None or type(value) in (bool, int):
+    if value is None or type(value) is bool:
         return value
+    if type(value) is int:
+        return value if value.bit_length() <= _LONGEST_INT else text(value)
     if type(value) is float:
         return value if isfinite(value) else str(value)
     found: Any = value
