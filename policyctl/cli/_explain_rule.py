@@ -15,6 +15,16 @@ from policyctl.lint.explain import docs
 from policyctl.lint.registry import all_rules, rule_by_code
 from policyctl.lint.rule import Rule
 
+_EITHER = "an error or a warning"
+_KINDS = {
+    "SY019": "a warning",
+    "CF204": _EITHER,
+    "VA109": _EITHER,
+    "VA137": _EITHER,
+    "VA139": _EITHER,
+}
+"""What a finding of a check is, where it is not always an error."""
+
 
 def explain(console: Console, name: str, format: TextOrJson) -> int:
     """Print the documentation of a rule.
@@ -41,8 +51,9 @@ def _unknown(name: str, extra: tuple[type[Rule], ...]) -> CommandError:
     for code, title, summary in _checks():
         if name.upper() == code or name == title:
             said = f": {summary}" if summary else ""
+            kind = _KINDS.get(code, "an error")
             return CommandError(
-                f"{code} {title} is an error, not a lint rule{said}",
+                f"{code} {title} is {kind}, not a lint rule{said}",
                 "it cannot be switched off; where it is reported, its help line says "
                 "what to change",
             )

@@ -90,6 +90,17 @@ def test_a_rule_as_json_has_the_fields_of_the_list(run_cli: Run) -> None:
             ),
         ),
         (
+            "VA139",
+            (
+                "error: VA139 queue-of-two-settings is an error or a warning, not a lint rule: "
+                "two queues are one in their store, but differ in what it decides\n"
+            ),
+        ),
+        (
+            "SY019",
+            "error: SY019 empty-file is a warning, not a lint rule\n",
+        ),
+        (
             "shop_api.bye",
             "error: there is no rule, service or operation shop_api.bye\n  help: did you mean shop_api.buy?\n",
         ),
