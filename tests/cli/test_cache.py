@@ -21,6 +21,8 @@ from policyctl.cli import _app, _cache
 from policyctl.cli.main import run
 from policyctl.model import lookups
 
+# A run is not kept while what it looked at changes, as a folder beside others may.
+pytestmark = pytest.mark.timing
 FOLDER = ".policyctl-cache"
 
 
