@@ -9,7 +9,14 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from policyctl import config, reports
-from policyctl.cli import _exit, _explain_rules, _lint, _policy_page, _session
+from policyctl.cli import (
+    _exit,
+    _explain_fit,
+    _explain_rules,
+    _lint,
+    _policy_page,
+    _session,
+)
 from policyctl.cli._console import Console
 from policyctl.cli._errors import CommandError
 from policyctl.cli._explain_rules import Looked
@@ -60,7 +67,8 @@ def explain(console: Console, request: Request, format: TextOrJson) -> int:
         }
         console.write_utf8(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     else:
-        console.write(_policy_page.as_text(page, looked, console.color))
+        width = _explain_fit.columns(console.out)
+        console.write(_policy_page.as_text(page, looked, console.color, width))
     if errors:
         number = plural(len(errors), "error")
         console.note(f"note: {number} in other policies; run policyctl validate")

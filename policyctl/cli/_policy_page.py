@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from policyctl.cli import (
     _explain_draw,
+    _explain_fit,
     _explain_load,
     _explain_rules,
     _explain_time,
@@ -87,6 +89,14 @@ class Page:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """How text is set: with colours, for a terminal of ``width`` columns or any."""
+
+    color: bool
+    width: int | None
+
+
 def order(operation: Operation) -> list[str]:
     """The patterns of an operation, outermost first, the call included."""
     return [name for name in ORDER if getattr(operation, name) is not None] + ["call"]
@@ -117,22 +127,27 @@ def _call_json(call: Call) -> dict[str, Any]:
     }
 
 
-def as_text(page: Page, looked: Looked, color: bool) -> str:
-    """The page as text; ``looked`` says what lint made of it."""
+def as_text(page: Page, looked: Looked, color: bool, width: int | None = None) -> str:
+    """The page as text, for ``width`` columns if that is given.
+
+    ``looked`` says what lint made of it.
+    """
+    shape = _Shape(color, width)
     lines = list(_service_lines(page, color))
     if page.settings:
-        lines += ["", *_table(page.settings, color)]
-    calls = list(_calls_lines(page, color))
+        lines += ["", *_table(page.settings, shape)]
+    calls = list(_calls_lines(page, shape))
     lines += calls if page.whole else []
     for operation in page.operations:
-        lines += ["", *_operation_lines(operation, page, color)]
+        lines += ["", *_operation_lines(operation, page, shape)]
     lines += [] if page.whole else calls
     for queue in page.queues:
         lines += ["", _bold(f"{queue.service}.{queue.name}", color) + " (queue)"]
         lines += [f"  {queue.span}", ""]
-        lines += _table(list(_explain_values.of_queue(queue)), color)
+        lines += _table(list(_explain_values.of_queue(queue)), shape)
     lines += ["", _bold("Lint", color), *_explain_rules.lines(looked)]
-    return "\n".join(lines) + "\n"
+    whole = "\n".join(lines) + "\n"
+    return whole if width is None else _explain_fit.text(whole, width)
 
 
 def _service_lines(page: Page, color: bool) -> Iterator[str]:
@@ -147,30 +162,30 @@ def _service_lines(page: Page, color: bool) -> Iterator[str]:
         yield f"  extends {', '.join(service.extends)}"
 
 
-def _calls_lines(page: Page, color: bool) -> Iterator[str]:
+def _calls_lines(page: Page, shape: _Shape) -> Iterator[str]:
     """What is called: of a service before its operations, of one operation after it."""
     for call in page.calls[:MOST_CALLS]:
         yield ""
-        yield from _call_lines(call, color)
+        yield from _call_lines(call, shape)
     if len(page.calls) > MOST_CALLS:
         yield ""
         yield f"and {len(page.calls) - MOST_CALLS:,} more calls; --format json lists all"
 
 
-def _call_lines(call: Call, color: bool) -> Iterator[str]:
+def _call_lines(call: Call, shape: _Shape) -> Iterator[str]:
     own = "" if call.policy is None else ", with settings of its own:"
     rate = f"{call.per_request:g} per request"
-    yield f"calls {_bold(call.to, color)}, {rate}, {call.mode}{own}"
+    yield f"calls {_bold(call.to, shape.color)}, {rate}, {call.mode}{own}"
     yield f"  {call.span}"
     if call.policy is not None:
         yield ""
-        yield from _table(list(_explain_values.of_operation(call.policy)), color)
+        yield from _table(list(_explain_values.of_operation(call.policy)), shape)
         yield ""
         yield from _worst_case(call.policy)
 
 
-def _operation_lines(operation: Operation, page: Page, color: bool) -> Iterator[str]:
-    yield _bold(operation.id, color)
+def _operation_lines(operation: Operation, page: Page, shape: _Shape) -> Iterator[str]:
+    yield _bold(operation.id, shape.color)
     yield f"  {operation.span}"
     if operation.description:
         yield f"  {operation.description}"
@@ -179,24 +194,50 @@ def _operation_lines(operation: Operation, page: Page, color: bool) -> Iterator[
     yield ""
     values = list(_explain_values.of_operation(operation))
     if values:
-        yield from _table(values, color)
+        yield from _table(values, shape)
         yield ""
     yield from _worst_case(operation)
     yield from _explain_load.lines(operation, page.context)
 
 
-def _table(values: list[Value], color: bool) -> Iterator[str]:
-    """Path, value and origin in columns, the blocks apart."""
-    path_width = max((len(value.path) for value in values), default=0)
-    texts = [len(value.text) for value in values if len(value.text) <= 32]
-    text_width = max(texts, default=0)
-    before: Value | None = None
-    for value in values:
-        if before is not None and _starts_block(before.path, value.path):
+def _table(values: list[Value], shape: _Shape) -> Iterator[str]:
+    """Path, value and origin in columns, the blocks apart.
+
+    Where a row would be too long, each block has columns of its own width.
+    """
+    blocks = list(_blocks(values))
+    rows = [_row(value, _widths(values), shape) for value in values]
+    wide = shape.width is None or max(map(len, rows), default=0) <= 1
+    for number, block in enumerate(blocks):
+        if number:
             yield ""
-        before = value
-        origin = f"\033[2m{value.origin}\033[0m" if color else value.origin
-        yield f"  {value.path:<{path_width}}  {value.text:<{text_width}}  {origin}"
+        widths = _widths(values if wide else block)
+        for value in block:
+            yield from _row(value, widths, shape)
+
+
+def _row(value: Value, widths: tuple[int, int], shape: _Shape) -> list[str]:
+    origin = f"\033[2m{value.origin}\033[0m" if shape.color else value.origin
+    cells = (value.path, value.text, origin)
+    return _explain_fit.row(cells, widths, shape.width or sys.maxsize)
+
+
+def _widths(values: list[Value]) -> tuple[int, int]:
+    """Columns for paths and for values, of which the longest stand out."""
+    texts = [len(value.text) for value in values if len(value.text) <= 32]
+    paths = [len(value.path) for value in values]
+    return max(paths, default=0), max(texts, default=0)
+
+
+def _blocks(values: list[Value]) -> Iterator[list[Value]]:
+    block: list[Value] = []
+    for value in values:
+        if block and _starts_block(block[-1].path, value.path):
+            yield block
+            block = []
+        block.append(value)
+    if block:
+        yield block
 
 
 def _starts_block(before: str, path: str) -> bool:
