@@ -51,7 +51,7 @@ class RetriesInvisible(Rule):
             retry: {max_attempts: 3}
 
     Fix:
-        Set `telemetry: {metrics: prometheus}` or `opentelemetry`, and alert on circuits
+        Set `telemetry: {metrics: prometheus}`, and alert on circuits
         that are open for five minutes.
 
     False positives:
@@ -77,7 +77,7 @@ class RetriesInvisible(Rule):
             "telemetry.metrics",
             f"retries or circuit breakers of {show.words(names)} leave no metrics",
             severity=None if service.critical else Severity.INFO,
-            help="set telemetry: {metrics: prometheus} or {metrics: opentelemetry}",
+            help="set telemetry: {metrics: prometheus}",
         )
 
 

@@ -33,12 +33,12 @@ class WaitingInvisible(Rule):
         version: 1
         service: worker
         owner: worker-team
-        telemetry: {metrics: opentelemetry}
+        telemetry: {metrics: prometheus}
         queues:
           jobs: {store: sqlite, path: jobs.db, max_size: 100}
 
     Fix:
-        Set `telemetry: {metrics: prometheus}` or `opentelemetry`, and alert on the age
+        Set `telemetry: {metrics: prometheus}`, and alert on the age
         of the oldest item.
 
     False positives:
@@ -71,5 +71,5 @@ class WaitingInvisible(Rule):
             place.of_service(service),
             "telemetry.metrics",
             f"waiting in {show.words(shown)} leaves no metrics",
-            help="set telemetry: {metrics: prometheus} or {metrics: opentelemetry}",
+            help="set telemetry: {metrics: prometheus}",
         )
