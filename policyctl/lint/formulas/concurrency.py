@@ -27,6 +27,27 @@ def erlang_b(servers: int, offered: float) -> float:
     return blocking
 
 
+def refused_share(
+    slots: int, offered: float, mean: float, queue: int, wait: float
+) -> float:
+    """F9 with a queue: the share of calls that get no slot, an estimate.
+
+    Calls that find all slots busy wait up to ``wait`` seconds, at most ``queue`` of them.
+    Without a queue it is Erlang B. With one it is the larger of two: calls that find the
+    queue of M/M/c/(c+Q) full, and those that M/M/c lets wait for longer,
+    ``C exp(-(c - a) wait / mean)`` with Erlang C. The second overstates a little, since
+    calls that give up make room for others.
+    """
+    lost = erlang_b(slots, offered)
+    if queue <= 0 or wait <= 0 or mean <= 0 or offered >= slots:
+        return lost
+    busy = offered / slots
+    late = lost / (1 - busy * (1 - lost)) * math.exp(-(slots - offered) * wait / mean)
+    waiting = busy * (1 - busy**queue) / (1 - busy)
+    full = lost * busy**queue / (1 + lost * waiting)
+    return min(lost, max(late, full))
+
+
 def bulkhead_size(offered: float) -> int:
     """F9: the rule of thumb ``ceil(a + 3 sqrt(a))``, at least 1."""
     return max(1, math.ceil(offered + 3 * math.sqrt(offered)))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
 from policyctl.lint import mend, setting, show
 from policyctl.lint.compare import over
 from policyctl.lint.context import Context, Site
-from policyctl.lint.formulas.concurrency import erlang_b, in_flight, slots_for
+from policyctl.lint.formulas.concurrency import in_flight, refused_share, slots_for
 from policyctl.lint.rule import Outcomes, Rule, missing
+from policyctl.resolve.policy import Bulkhead
 
 
 class BulkheadTooSmall(Rule):
@@ -18,7 +20,8 @@ class BulkheadTooSmall(Rule):
     What:
         By Little's law, one process has `lam_i x mean` calls in flight. More than
         `max_concurrent` is an error. Fewer, but so many that random arrivals find all
-        slots taken for over 0.1 % of the calls (Erlang's loss formula), is a warning.
+        slots taken for over 0.1 % of the calls (Erlang's loss formula), is a warning;
+        those that get a slot within `max_wait` and `max_queue` are not counted.
 
     Why:
         A bulkhead that is too small turns away healthy calls, or makes them wait.
@@ -89,29 +92,50 @@ class BulkheadTooSmall(Rule):
         slots = bulkhead.max_concurrent
         traffic = (
             f"{show.rate(load.per_client)} x {show.duration(mean)} = "
-            f"{show.number(offered)} calls in flight"
+            f"{show.number(offered)} {'call' if offered == 1 else 'calls'} in flight"
         )
-        refused = erlang_b(slots, offered)
+        refused = _refused(bulkhead, slots, offered, mean)
         if over(offered, slots):
             message, severity = f"{traffic} > max_concurrent {slots}", None
         elif over(refused, self.blocking):
             message = (
                 f"{traffic}: with max_concurrent {slots}, {show.ratio(refused)} of "
-                "healthy calls find no slot"
+                f"healthy calls find no slot{_within(bulkhead)}"
             )
             severity = Severity.WARNING
         else:
             return
+        better = str(_enough(bulkhead, offered, mean, self.blocking))
         yield self.finding(
             site.place,
             "bulkhead.max_concurrent",
             message,
             severity=severity,
-            help=f"set max_concurrent: {slots_for(offered, self.blocking)}",
+            help=f"set max_concurrent: {better}",
             fix=mend.set_value(
-                site.place,
-                "bulkhead.max_concurrent",
-                str(slots_for(offered, self.blocking)),
-                safe=False,
+                site.place, "bulkhead.max_concurrent", better, safe=False
             ),
         )
+
+
+def _refused(bulkhead: Bulkhead, slots: int, offered: float, mean: float) -> float:
+    """The share of calls that get no slot in time, if there were this many slots."""
+    return refused_share(slots, offered, mean, bulkhead.max_queue, bulkhead.max_wait)
+
+
+def _within(bulkhead: Bulkhead) -> str:
+    if bulkhead.max_wait > 0 and bulkhead.max_queue > 0:
+        return f" within {show.duration(bulkhead.max_wait)}"
+    return ""
+
+
+def _enough(bulkhead: Bulkhead, offered: float, mean: float, blocking: float) -> int:
+    """The fewest slots that turn away at most ``blocking``, at least the mean need."""
+    low, high = max(1, math.ceil(offered)), slots_for(offered, blocking)
+    while low < high:
+        middle = (low + high) // 2
+        if _refused(bulkhead, middle, offered, mean) <= blocking:
+            high = middle
+        else:
+            low = middle + 1
+    return high

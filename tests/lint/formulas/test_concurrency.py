@@ -15,6 +15,7 @@ from policyctl.lint.formulas.concurrency import (
     hanging_load,
     in_flight,
     queue_wait,
+    refused_share,
     slots_for,
 )
 
@@ -78,3 +79,59 @@ def test_little_and_mixed_load() -> None:
     """50/s for 3 s; 1,000/s of which 5 % hang for 100 s and the rest takes 0.1 s."""
     assert in_flight(50, 3) == 150
     assert math.isclose(hanging_load(1000, 0.05, 100, 0.1), 5095.0)
+
+
+def chain_of_states(slots: int, offered: float, room: int) -> list[float]:
+    """Shares of time with n calls in M/M/c/K, from the balance of neighbours."""
+    weights = [1.0]
+    for n in range(1, room + 1):
+        weights.append(weights[-1] * offered / min(n, slots))
+    total = math.fsum(weights)
+    return [weight / total for weight in weights]
+
+
+def poisson_at_most(mean: float, most: int) -> float:
+    """The chance of at most so many events."""
+    term = total = math.exp(-mean)
+    for n in range(1, most + 1):
+        term *= mean / n
+        total += term
+    return total
+
+
+@given(
+    slots=st.integers(1, 12),
+    busy=st.floats(0.05, 0.9),
+    queue=st.integers(1, 30),
+    services=st.floats(0.1, 4.0),
+)
+def test_refused_share_against_the_states_of_the_queue(
+    slots: int, busy: float, queue: int, services: float
+) -> None:
+    """A full queue, and waits over ``max_wait``, from the chain of states itself.
+
+    A call that finds n calls there waits for n - c + 1 departures, which come at the
+    rate c / mean: it is late if at most n - c come within ``max_wait``.
+    """
+    offered, mean = busy * slots, 0.25
+    full = chain_of_states(slots, offered, slots + queue)[-1]
+    endless = chain_of_states(slots, offered, slots + 400)
+    late = math.fsum(
+        share * poisson_at_most(slots * services, n - slots)
+        for n, share in enumerate(endless)
+        if n >= slots
+    )
+    lost = chain_of_states(slots, offered, slots)[-1]
+    found = refused_share(slots, offered, mean, queue, services * mean)
+    assert math.isclose(found, min(lost, max(full, late)), rel_tol=1e-6, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize(("queue", "wait"), [(0, 1.0), (5, 0.0)])
+def test_without_a_queue_it_is_erlangs_loss(queue: int, wait: float) -> None:
+    """Nobody can wait, or nobody may."""
+    assert refused_share(4, 1.0, 2.0, queue, wait) == erlang_b(4, 1.0)
+
+
+def test_more_than_all_slots_need_no_queue() -> None:
+    """Where offered load reaches the slots, a queue only fills."""
+    assert refused_share(2, 2.0, 1.0, 100, 100.0) == erlang_b(2, 2.0)

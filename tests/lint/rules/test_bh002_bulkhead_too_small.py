@@ -104,3 +104,50 @@ def test_bulkhead_of_a_preset_is_shown_there() -> None:
     )
     (found,) = lint_yaml(text, "BH002", files={"tiny.yaml": preset})
     assert str(found.related[0].span) == "tiny.yaml:4:30"
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("queue", "message"),
+    [
+        ("max_wait: 0s", "with max_concurrent 4, 1.538% of healthy calls find no slot"),
+        ("max_wait: 10s, max_queue: 16", None),
+        ("max_wait: 10s, max_queue: 0", "1.538% of healthy calls find no slot"),
+        (
+            "max_wait: 1s, max_queue: 16",
+            "0.4554% of healthy calls find no slot within 1s",
+        ),
+        (
+            "max_wait: 10s, max_queue: 1",
+            "0.3831% of healthy calls find no slot within 10s",
+        ),
+    ],
+)
+def test_calls_that_get_a_slot_in_time_are_not_refused(
+    queue: str, message: str | None
+) -> None:
+    """One call in flight and 4 slots: Erlang B is 1.538 %, Erlang C 2.041 %.
+
+    2.041 % x exp(-3 x 1 s / 2 s) = 0.4554 %; with one place to wait,
+    1.538 % x 1/4 / (1 + 1.538 % x 1/4) = 0.383 %.
+    """
+    text = operation_yaml(
+        "transport: http\nfacts: {rate: 30/m, callers: 1, latency: {mean: 2s}}\n"
+        f"bulkhead: {{max_concurrent: 4, {queue}}}"
+    )
+    messages = [d.message for d in lint_yaml(text, "BH002")]
+    assert len(messages) == (message is not None)
+    if message is not None:
+        assert messages[0].startswith("30/m x 2s = 1 call in flight: with")
+        assert messages[0].endswith(message)
+
+
+def test_the_advice_counts_waiting_calls() -> None:
+    """With a wait of 1 s five slots are enough: Erlang C 0.383 % x exp(-2) = 0.052 %."""
+    text = operation_yaml(
+        "transport: http\nfacts: {rate: 30/m, callers: 1, latency: {mean: 2s}}\n"
+        "bulkhead: {max_concurrent: 4, max_queue: 16, max_wait: 1s}"
+    )
+    (found,) = lint_yaml(text, "BH002")
+    assert found.help == "set max_concurrent: 5"
+    assert lint_yaml(text.replace("concurrent: 4", "concurrent: 5"), "BH002") == []
