@@ -24,6 +24,7 @@ from policyctl.runtime.errors import (
     RateLimitedError,
 )
 from policyctl.runtime.events import EVENTS
+from policyctl.runtime.gate import HAS_GIL, UNUSUAL
 from policyctl.runtime.signatures import is_awaitable
 
 TYPE_CHECKING = False
@@ -207,13 +208,24 @@ class Attempt:
 
     def take_slot(self) -> bool:
         """Take a free slot; False if there is none to be had at once."""
-        if self.waiters is not None:
-            if not self.waiters.try_enter():
+        waiters = self.waiters
+        if not HAS_GIL or (waiters is not None and waiters.settings.mode != "enforce"):
+            if waiters is None:
+                self.policy.gate.one_in()
+            elif not waiters.try_enter():
                 return False
-        else:
-            self.policy.gate.one_in()
-        self.holds_slot = True
-        return True
+            self.holds_slot = True
+            return True
+        # One statement each, so that Ctrl-C finds both done or none.
+        if waiters is None:
+            c = self.policy.gate.cell
+            c.cell_contents, self.holds_slot = c.cell_contents + 1, True
+            return True
+        c, queue, most = waiters.gate.cell, waiters.queue, waiters.max_concurrent
+        c.cell_contents, self.holds_slot = (
+            ok := (n := c.cell_contents) % UNUSUAL < most and not queue
+        ) + n, ok
+        return ok
 
     def wait_limit(self, now: float) -> float:
         """Until when to wait for a slot; ``now`` where waiting is not wanted."""
@@ -433,11 +445,26 @@ class Attempt:
                     breaker.neutral(self.episode, self.permit)
         finally:  # Ctrl-C in a listener
             if self.holds_slot:
-                self.holds_slot = False
-                if self.waiters is not None:
-                    self.waiters.release()
-                else:
-                    self.policy.gate.one_out()
+                self._leave_slot()
+
+    def _leave_slot(self) -> None:
+        waiters = self.waiters
+        gate = self.policy.gate if waiters is None else waiters.gate
+        if not HAS_GIL or gate.stale:
+            self.holds_slot = False
+            self.release()
+            return
+        c = gate.cell
+        c.cell_contents, self.holds_slot = c.cell_contents - 1, False
+        if waiters is not None and waiters.queue:
+            waiters.serve_all()
+
+    def let_go(self) -> None:
+        """An exception broke the call off, maybe Ctrl-C between two steps of its own."""
+        if self.holds_slot:
+            self.turn_back()
+        elif self.permit and self.breaker is not None:
+            self.breaker.take_back(self.permit)
 
     def release(self) -> None:
         """Give the slot back."""

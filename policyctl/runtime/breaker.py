@@ -114,7 +114,7 @@ class Breaker:
     # -- attaching -------------------------------------------------------------
 
     def attach(self, gate: Gate) -> None:
-        """Keep ``gate`` flagged while anything here is unusual."""
+        """Flag ``gate`` while anything here is unusual."""
         with self.lock, gate.lock:
             self._gates += (gate,)
             gate.episode = self.episode
@@ -218,8 +218,6 @@ class Breaker:
         """
         return self._state == CLOSED and self._manual is None and self._inside <= 0
 
-    # -- admission -------------------------------------------------------------
-
     def admit(self, now: float, permit: int) -> int:
         """Let an attempt in, or refuse it.
 
@@ -248,10 +246,11 @@ class Breaker:
 
         Without the lock, since nothing in here can be interrupted (see ``gate``).
         """
+        episode = self.episode  # before the state: a debugger may switch threads
         if self._state != CLOSED or self._manual is not None or not HAS_GIL:
             return REFUSED
         self._inside += 1
-        return self.episode
+        return episode
 
     def _admit(self, now: float, permit: int) -> int:
         if self._manual is not None:
@@ -312,6 +311,11 @@ class Breaker:
             self._inside -= episode != REFUSED
             if episode == self.episode:
                 self._permits.pop(permit, None)
+
+    def take_back(self, permit: int) -> None:
+        """Free a permit whose attempt was broken off, if it is held still."""
+        with self.lock:
+            self._inside -= self._permits.pop(permit, None) is not None
 
     def _closed_success(self, now: float, duration: float) -> None:
         self.failures = 0

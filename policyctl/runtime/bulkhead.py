@@ -207,9 +207,13 @@ class Waiters:
             gate.one_out()
         # Who joins from now on sees the spare slot himself.
         if self.queue:
-            with gate.lock:
-                woken = self.serve()
-            self.wake(woken)
+            self.serve_all()
+
+    def serve_all(self) -> None:
+        """Grant spare slots and wake who got them; the caller has no lock."""
+        with self.gate.lock:
+            woken = self.serve()
+        self.wake(woken)
 
     def serve(self) -> list[Waiter]:
         """Grant spare slots in order, under the lock; the caller wakes who is returned."""

@@ -15,6 +15,7 @@ from policyctl.runtime.classify import SUCCESS
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import BudgetExhaustedError, IdempotencyConflictError
 from policyctl.runtime.events import EVENTS
+from policyctl.runtime.one_shot import begun
 from policyctl.runtime.signatures import pass_limit
 from policyctl.runtime.telemetry.meter import (
     CANCELLED,
@@ -46,6 +47,7 @@ class Call:
 
     Attributes:
         attempts: how many have begun.
+        attempt: the one that was begun last, None before.
         kind: what the last one was: success, failure or neutral.
         why: what ended the call before its attempts were used up.
         over: whether it came to its end, for better or worse.
@@ -60,6 +62,7 @@ class Call:
         "_traceback",
         "answered",
         "args",
+        "attempt",
         "attempts",
         "error",
         "fn",
@@ -89,6 +92,7 @@ class Call:
         self.kwargs = kwargs
         self.started = CLOCK.now() if started is None else started
         self.attempts = 1
+        self.attempt: Attempt | None = None
         self.error: Exception | None = None
         self.rejection: PolicyError | None = None
         self.result: Any = None
@@ -125,7 +129,7 @@ class Call:
 
     def new_attempt(self) -> Attempt:
         """An attempt with the breaker and bulkhead that this call belongs to."""
-        attempt = Attempt(self.policy)
+        self.attempt = attempt = Attempt(self.policy)
         scopes = self.policy.scopes
         if scopes is not None:
             breakers, bulkheads = scopes
@@ -188,6 +192,8 @@ class Call:
             return None, ""
         if not attempt.may_retry:
             return None, "not an error to retry" if self.attempts > 1 else ""
+        if begun(self.args, self.kwargs):
+            return None, "an argument can be read only once, and has been"
         state = self._state
         if state is None:
             state = self._state = strategies.begin(
@@ -257,7 +263,9 @@ class Call:
 
     def end(self) -> None:
         """Count the call, tell of it if it failed, and let go of all that it holds."""
-        policy = self.policy
+        policy, attempt, self.attempt = self.policy, self.attempt, None
+        if not self.over and attempt is not None and policy.hedges is None:
+            attempt.let_go()
         if not self.is_awaitable or self.error is not None:
             if policy.meter is not None:
                 self._count(policy.meter)

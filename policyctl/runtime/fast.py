@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policyctl.runtime.attempt import Attempt
-from policyctl.runtime.budget import restore
+from policyctl.runtime.budget import DEADLINE, restore
 from policyctl.runtime.call import report_failure
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import CircuitOpenError
@@ -68,18 +68,28 @@ def failed(
     started: float | None,
     place: Place | None = None,
     token: Token[float] | None = None,
+    outer: float | None = None,
 ) -> Attempt | None:
-    """The call raised; None if ``caught`` is to pass through untouched."""
-    timed_out = place is not None and place.end(caught)
-    attempt = _attempt(policy, episode, started)
-    if timed_out:
-        attempt.limit = policy.wheel_limit
-        attempt.cut = policy.wheel_is_budget
+    """The call raised; None if ``caught`` is to pass through untouched.
+
+    ``outer`` is the caller's deadline where the call may have opened its own budget.
+    """
+    attempt = None
     try:
+        timed_out = place is not None and place.end(caught)
+        attempt = _attempt(policy, episode, started)
+        if place is not None and timed_out:
+            attempt.limit = place.wheel.limit
+            attempt.cut = policy.wheel_is_budget
         passes_on = attempt.failed(caught, timed_out)
-    finally:  # Ctrl-C in a predicate
+    except BaseException:  # Ctrl-C, in a predicate perhaps
+        (attempt or _attempt(policy, episode, started)).let_go()
+        raise
+    finally:
         if token is not None:
             restore(token)
+        elif outer is not None and started is not None:
+            _take_back(policy, caught, started, outer)
     if not passes_on:
         if policy.meter is not None:
             policy.meter.end(CANCELLED, 1, CLOCK.now() - attempt.started)
@@ -91,6 +101,15 @@ def failed(
             report_failure(policy, caught, attempt.started)
         return None
     return attempt
+
+
+def _take_back(
+    policy: Policy, caught: BaseException, started: float, outer: float
+) -> None:
+    """Put the caller's deadline back if Ctrl-C struck between set and its token."""
+    own = started + (policy.budget_total or 0.0)
+    if not isinstance(caught, GeneratorExit) and DEADLINE.get() == own:
+        DEADLINE.set(outer)
 
 
 def judged(

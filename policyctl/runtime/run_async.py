@@ -11,6 +11,7 @@ from policyctl.runtime.budget import restore
 from policyctl.runtime.bulkhead import TaskWaiter, wait_in_task
 from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.discarded import drop_in_task
 from policyctl.runtime.errors import PolicyConfigError, PolicyError
 from policyctl.runtime.signatures import is_awaitable
 from policyctl.runtime.timer import limit_attempt
@@ -34,6 +35,7 @@ async def run(
     """Make the whole call, or what is left of it after a first ``attempt``."""
     call = Call(policy, fn, args, kwargs, started)
     try:
+        call.attempt = attempt
         await (_loop(call, attempt) if policy.guard is None else _once(call))
         call.over = True
         if call.error is None:
@@ -98,6 +100,7 @@ async def _loop(call: Call, attempt: Attempt | None) -> None:
             call.count_first_try()
             attempt = await _first_attempt(call)
         while (delay := call.next_delay(attempt)) is not None:
+            await drop_in_task(call.error, call.result)
             if delay > 0 or call.yields:
                 await CLOCK.async_sleep(delay)
             attempt = await attempt_call(call, attempt)
@@ -128,6 +131,7 @@ async def _fall_back(call: Call) -> Any:
         if is_awaitable(answer):
             answer = await answer
         call.answered = True
+        await drop_in_task(error, None)
         return answer
     finally:
         error = None

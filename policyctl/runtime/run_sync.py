@@ -11,6 +11,7 @@ from policyctl.runtime.budget import DEADLINE
 from policyctl.runtime.bulkhead import ThreadWaiter, wait_in_thread
 from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.discarded import drop
 from policyctl.runtime.errors import NoThreadError, PolicyConfigError, PolicyError
 from policyctl.runtime.signatures import PLAIN
 from policyctl.runtime.threads import Job
@@ -38,6 +39,7 @@ def run(
     """Make the whole call, or what is left of it after a first ``attempt``."""
     call = Call(policy, fn, args, kwargs, started)
     try:
+        call.attempt = attempt
         if policy.guard is None:
             _loop(call, attempt)
         else:
@@ -82,20 +84,31 @@ def _once(call: Call) -> None:
 
 
 def _loop(call: Call, attempt: Attempt | None) -> None:
-    token = None if call.policy.budget_total is None else call.open_scope()
+    if call.policy.budget_total is None:
+        _make_attempts(call, attempt)
+        return
+    outer = DEADLINE.get()
+    try:  # without a loop in it: Ctrl-C at a jump back skips what comes finally
+        call.open_scope()
+        _make_attempts(call, attempt)
+    finally:
+        attempt = None
+        DEADLINE.set(outer)
+
+
+def _make_attempts(call: Call, attempt: Attempt | None) -> None:
     try:
         if attempt is None:
             call.count_first_try()
             attempt = attempt_call(call)
         while (delay := call.next_delay(attempt)) is not None:
+            drop(call.error, call.result)
             if delay > 0:
                 warn_if_blocking(call.policy, f"sleeps {delay:.3f} s before a retry")
                 CLOCK.sleep(delay)
             attempt = attempt_call(call, attempt)
     finally:
         attempt = None
-        if token is not None:
-            DEADLINE.reset(token)
 
 
 def _continue_in_task(call: Call) -> Any:
@@ -115,6 +128,7 @@ def _fall_back(call: Call) -> Any:
         # Raised and caught, so that a failure of the fallback shows both.
         answer = fallback.answer(error, call.args, call.kwargs)
         call.answered = True
+        drop(error, None)
         return answer
     finally:
         error = None
@@ -213,15 +227,16 @@ def _call_cooperatively(
     kwargs: dict[str, Any],
 ) -> None:
     """Nothing is interrupted; the callee can read the deadline as its budget (C21)."""
-    token = DEADLINE.set(attempt.deadline)
+    outer = DEADLINE.get()
     try:
+        DEADLINE.set(attempt.deadline)
         result = fn(*args, **kwargs)
+        DEADLINE.set(outer)
     except BaseException as caught:
-        DEADLINE.reset(token)
+        DEADLINE.set(outer)
         if not attempt.failed(caught, False):
             raise
     else:
-        DEADLINE.reset(token)
         attempt.returned(result, CLOCK.now() > attempt.deadline)
 
 

@@ -112,7 +112,8 @@ def _fast(shape: Shape, features: Features) -> list[str]:
         *(_find_task(slow) if features.timer else ()),
         *_enter(slow, features),
         *_arm(features),
-        f"try: _pc_result = {'await ' if features.is_async else ''}{call}",
+        "try:",
+        *_call(call, features),
         "except _pc_BaseException as _pc_caught:",
         *_failed(features),
         "  if _pc_attempt is None: raise",
@@ -133,8 +134,10 @@ def _check_deadline(slow: str, features: Features) -> list[str]:
     lines = [f"_pc_start = {_NOW}"] if features.starts else []
     if features.timer:
         lines[0] += "; _pc_due = _pc_start + _pc_limit"
+    if features.budget:
+        lines.append("_pc_outer = _pc_deadline()")
     if features.budget and features.inherits:
-        left = "(_pc_left := _pc_deadline() - _pc_start)"
+        left = "(_pc_left := _pc_outer - _pc_start)"
         return [*lines, f"if {left} < _pc_need: {slow}"]
     if features.budget:
         return lines
@@ -198,7 +201,7 @@ def _leave(features: Features) -> list[str]:
     if features.tallies and features.locks:
         return [leave]
     if features.tallies:
-        return [f"_pc_end = {_NOW}", _COUNT_OUT, f"else: {leave}"]
+        return [_COUNT_OUT, f"else: {leave}"]
     if not features.locks:
         return [_PASS_OUT, f"else: {leave}"]
     return [
@@ -230,11 +233,23 @@ def _arm(features: Features) -> list[str]:
     if features.timer:
         lines.append(_TAKE_PLACE)
     if features.budget:
-        publish = "_pc_token = _pc_set_deadline(_pc_start + _pc_total)"
-        if features.inherits:
-            publish += " if _pc_total < _pc_left else None"
-        lines.append(publish)
+        lines.append("_pc_token = None")
     return lines
+
+
+def _call(call: str, features: Features) -> list[str]:
+    """The lines in which Ctrl-C can strike while a slot is held, all in one block."""
+    lines = [f"_pc_result = {'await ' if features.is_async else ''}{call}"]
+    if features.budget:
+        publish = "_pc_token = _pc_set_deadline(_pc_start + _pc_total)"
+        reset = "_pc_reset_deadline(_pc_token)"
+        if features.inherits:
+            publish = "if _pc_total < _pc_left: " + publish
+            reset = "if _pc_token is not None: " + reset
+        lines = [publish, *lines, reset]
+    if features.tallies and not features.locks:
+        lines.append(f"_pc_end = {_NOW}")
+    return ["  " + line for line in lines]
 
 
 def _failed(features: Features) -> list[str]:
@@ -242,17 +257,11 @@ def _failed(features: Features) -> list[str]:
     if features.timer:
         arguments += ", _pc_place"
     if features.budget:
-        arguments += ", token=_pc_token"
+        arguments += ", token=_pc_token, outer=_pc_outer"
     return [f"  _pc_attempt = _pc_failed({arguments})"]
 
 
 def _returned(features: Features) -> list[str]:
-    lines: list[str] = []
-    if features.budget:
-        reset = "_pc_reset_deadline(_pc_token)"
-        if features.inherits:
-            reset = "if _pc_token is not None: " + reset
-        lines.append(reset)
     end = [*_leave(features), *_count(features), "return _pc_result"]
     if features.judges:
         plain = [
@@ -272,7 +281,7 @@ def _returned(features: Features) -> list[str]:
             "else:",
             f"  _pc_attempt = {_judge(features, '_pc_place')}",
         ]
-    return ["  " + line for line in [*lines, *end]]
+    return ["  " + line for line in end]
 
 
 def _judge(features: Features, place: str) -> str:

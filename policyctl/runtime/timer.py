@@ -167,14 +167,15 @@ class Wheel:
     being cancelled before uses a ``Limit`` of its own instead.
 
     Attributes:
+        limit: seconds that each of its attempts may take.
         loop: the event loop while a look is scheduled there, else None.
         free: the place to take next; others hang on it.
     """
 
-    __slots__ = ("_late", "_limit", "_places", "free", "loop")
+    __slots__ = ("_late", "_places", "free", "limit", "loop")
 
     def __init__(self, limit: float) -> None:
-        self._limit = limit
+        self.limit = limit
         self._late = lateness(limit) * 0.5
         self._places: list[Place] = []
         self.loop: AbstractEventLoop | None = None
@@ -202,7 +203,7 @@ class Wheel:
     def start(self, loop: AbstractEventLoop) -> None:
         """Schedule the first look; everything is armed later than now."""
         self.loop = loop
-        self._schedule(loop, self._limit)
+        self._schedule(loop, self.limit)
 
     def _schedule(self, loop: AbstractEventLoop, delay: float) -> None:
         loop.call_later(delay + self._late if CLOCK.real else POLL, _Look(self))
@@ -222,16 +223,16 @@ class Wheel:
         left = [place.due for place in waiting if place.due > now]
         for place in sorted(due, key=_due_of):
             if place.task is not None:
-                place.limit = Limit(loop, place.task, 0, self._limit, place.due)
+                place.limit = Limit(loop, place.task, 0, self.limit, place.due)
                 place.limit.fire()
-        self._schedule(loop, min(left) - now if left else self._limit)
+        self._schedule(loop, min(left) - now if left else self.limit)
 
     def retire(self) -> None:
         """Let go of the loop; the next attempt starts a wheel of its own."""
         loop, self.loop = self.loop, None
         self._places, self.free = [], None
         if loop is not None:
-            _WHEELS.pop((loop, self._limit), None)
+            _WHEELS.pop((loop, self.limit), None)
 
     def drop(self) -> None:
         """Retire although attempts run: their loop is closed."""
