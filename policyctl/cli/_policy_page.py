@@ -211,7 +211,7 @@ def _table(values: list[Value], shape: _Shape) -> Iterator[str]:
     for number, block in enumerate(blocks):
         if number:
             yield ""
-        widths = _widths(values if wide else block)
+        widths = _widths(values) if wide else _widths(block, 12)
         for value in block:
             yield from _row(value, widths, shape)
 
@@ -222,9 +222,9 @@ def _row(value: Value, widths: tuple[int, int], shape: _Shape) -> list[str]:
     return _explain_fit.row(cells, widths, shape.width or sys.maxsize)
 
 
-def _widths(values: list[Value]) -> tuple[int, int]:
-    """Columns for paths and for values, of which the longest stand out."""
-    texts = [len(value.text) for value in values if len(value.text) <= 32]
+def _widths(values: list[Value], longest: int = 32) -> tuple[int, int]:
+    """Columns for paths and for values; values over ``longest`` stand out."""
+    texts = [len(value.text) for value in values if len(value.text) <= longest]
     paths = [len(value.path) for value in values]
     return max(paths, default=0), max(texts, default=0)
 
