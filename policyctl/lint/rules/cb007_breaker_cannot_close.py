@@ -22,7 +22,8 @@ class BreakerCannotClose(Rule):
         that is below the callee's median latency, most probes fail although the callee
         is well: an error. If the calls that one circuit sees, those of a client process
         or of all that share it, need over 10 minutes to be `success_threshold`, it
-        stays half-open for that long: a warning.
+        stays half-open for that long: a warning where more than 3 probes are asked for,
+        else worth knowing only, since so few calls all pass as probes.
 
     Why:
         A healthy callee stays cut off. With little traffic each client keeps paying for
@@ -127,10 +128,17 @@ class BreakerCannotClose(Rule):
             f"{show.count(need, 'good probe')} at {show.rate(rate)} {each} take "
             f"{show.duration(need / rate)} > {show.duration(self.slowest_close)}: "
             "the circuit stays half-open for that long",
-            severity=Severity.WARNING,
+            severity=Severity.WARNING if need > _FEW else Severity.INFO,
             help=_fewer_probes(site, breaker, rate, self.slowest_close),
             fix=_fix(site, _fitting(rate, self.slowest_close), need),
         )
+
+
+_FEW = 3
+"""Good probes that are no reason to stay half-open for long."""
+
+_LEAST = 2
+"""Fewer good probes than this are luck (CB008)."""
 
 
 def _fitting(rate: float, limit: float) -> int:
@@ -139,7 +147,7 @@ def _fitting(rate: float, limit: float) -> int:
 
 
 def _fix(site: Site, fitting: int, need: int) -> Fix | None:
-    if not 1 <= fitting < need:
+    if not _LEAST <= fitting < need:
         return None
     at = "circuit_breaker.success_threshold"
     return mend.set_value(site.place, at, str(fitting), safe=False)
@@ -149,7 +157,7 @@ def _fewer_probes(
     site: Site, breaker: CircuitBreaker, rate: float, limit: float
 ) -> str:
     fitting = _fitting(rate, limit)
-    if 1 <= fitting < breaker.success_threshold:
+    if _LEAST <= fitting < breaker.success_threshold:
         return f"set success_threshold: {fitting}"
     shared = ["scope: service"] if breaker.scope != "service" else []
     shared += [redis_store(site.service)] if breaker.store != "redis" else []

@@ -47,14 +47,36 @@ def test_probes_need_the_median_latency(
 
 @pytest.mark.boundary
 @pytest.mark.parametrize(
-    ("rate", "need", "count"),
-    [("0.005/s", 3, 0), ("0.005/s", 4, 1), ("12/h", 2, 0), ("11/h", 2, 1)],
+    ("rate", "need", "severities"),
+    [
+        ("0.005/s", 3, []),
+        ("0.005/s", 4, [Severity.WARNING]),
+        ("12/h", 2, []),
+        ("11/h", 2, [Severity.INFO]),
+        ("11/h", 3, [Severity.INFO]),
+    ],
 )
-def test_closing_may_take_ten_minutes(rate: str, need: int, count: int) -> None:
-    """3 probes at 1 in 200 s take exactly 10 minutes; a fourth is too much."""
+def test_closing_may_take_ten_minutes(
+    rate: str, need: int, severities: list[Severity]
+) -> None:
+    """3 probes at 1 in 200 s take exactly 10 minutes; a fourth is too much.
+
+    No one can ask for much fewer than 3, and thin traffic passes as probes.
+    """
     text = policy(f"{{rate: {rate}, callers: 1}}", f"{{success_threshold: {need}}}")
     found = lint_yaml(text, "CB007")
-    assert [d.severity for d in found] == [Severity.WARNING] * count
+    assert [d.severity for d in found] == severities
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("rate", "fits"), [("12/h", True), ("11/h", False)])
+def test_the_advice_never_asks_for_a_single_probe(rate: str, fits: bool) -> None:
+    """2 probes fit into 10 minutes at 12/h; one would be CB008's."""
+    text = policy(f"{{rate: {rate}, callers: 1}}", "{success_threshold: 5}")
+    (found,) = lint_yaml(text, "CB007")
+    assert found.help is not None
+    assert (found.help == "set success_threshold: 2") is fits
+    assert (found.fix is not None) is fits
 
 
 def test_message_and_advice_for_thin_traffic() -> None:
