@@ -167,5 +167,7 @@ def _out_of_bounds(value: Any, path: str) -> Iterator[str]:
     elif path in LIMITS and isinstance(value, (int, float)):
         try:
             check_limit(path, value)
+        except OverflowError:  # an int of hundreds of digits
+            yield f"{path}: the number is too large"
         except UnitError as error:
             yield f"{path}: {error.message}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -53,15 +54,18 @@ class FileSource:
 
         Raises:
             OSError: it cannot be read.
-            ValueError: it is too large.
+            ValueError: it is too large, or no regular file: a pipe would never end.
         """
         found = os.stat(self._path)
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is not a regular file")
         seen = found.st_mtime_ns, found.st_size, found.st_ino, found.st_ctime_ns
         if seen == self._seen and self._is_settled():
             return self._text
         if found.st_size > MAX_BYTES:
             raise ValueError(f"{found.st_size} bytes are over the limit of {MAX_BYTES}")
-        text = self._path.read_bytes()
+        with open(self._path, "rb") as file:
+            text = file.read(MAX_BYTES + 1)  # it may grow meanwhile
         digest = hashlib.sha256(text).hexdigest()
         if digest != self._digest:
             self._text, self._digest = text, digest

@@ -85,6 +85,7 @@ def test_what_is_no_document(text: bytes, reason: str) -> None:
         ("bulkhead.max_concurrent", 2.5, "bulkhead.max_concurrent: 2.5 is not an int"),
         ("bulkhead.max_concurrent", True, "bulkhead.max_concurrent: True is not an"),
         ("bulkhead.max_concurrent", 10**9, "bulkhead.max_concurrent: "),
+        ("bulkhead.max_concurrent", 10**400, "max_concurrent: the number is too large"),
         ("bulkhead.slots", 3, "BulkheadError: "),
         ("bulkhead", 7, "bulkhead: 7 is not an object"),
         ("retry.backoff.multiplier", 0.5, "retry.backoff.multiplier: 0.5 is below 1"),

@@ -269,6 +269,26 @@ def test_going_back(fleet: Any) -> None:
         assert slots() == int(number)
 
 
+def test_a_pipe_in_place_of_the_file(fleet: Any, tmp_path: Path) -> None:
+    """Nobody waits for what never ends, also behind a link; what is in force stays."""
+    fleet.policies()
+    fleet.write(slots="7")
+    link = tmp_path / "link.json"
+    link.symlink_to(fleet.path)
+    reloader = Reloader(FileSource(link))
+    assert reloader.check().error is None
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for target in (pipe, Path("/dev/zero"), tmp_path):
+        link.unlink()
+        link.symlink_to(target)
+        assert str(reloader.check().error) == "it is not a regular file"
+        assert slots() == 7
+    link.unlink()
+    link.symlink_to(fleet.path)
+    assert reloader.check().error is None
+
+
 def test_a_listener_that_raises(fleet: Any, caplog: pytest.LogCaptureFixture) -> None:
     """It is logged and harms nothing."""
     fleet.policies()
