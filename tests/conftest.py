@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
 # How long an example takes says more about the machine than about the code.
@@ -72,26 +71,15 @@ def pytest_unconfigure() -> None:
     faulthandler.dump_traceback_later(2 * LONG, exit=True)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Any:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run a test that measures real time until a run is good, five times at most.
 
     A run of this process may be interrupted for as long as the machine likes. One good run
     shows what the code can do, and a defect fails all of them.
     """
-    if item.get_closest_marker("timing") is None:
-        return None
-    hook = item.ihook
-    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for run in range(1, RUNS_OF_TIMING + 1):
-        reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        if run == RUNS_OF_TIMING or not any(report.failed for report in reports):
-            break
-        item._initrequest()  # type: ignore[attr-defined]
-    for report in reports:
-        hook.pytest_runtest_logreport(report=report)
-    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    return True
+    for item in items:
+        if item.get_closest_marker("timing") is not None:
+            item.add_marker(pytest.mark.flaky(reruns=RUNS_OF_TIMING - 1))
 
 
 @pytest.fixture(autouse=True)
