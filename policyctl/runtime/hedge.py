@@ -13,8 +13,10 @@ from typing import Any
 
 from policyctl.runtime.breaker import CLOSED
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.discarded import drop_in_task
 from policyctl.runtime.events import EVENTS
 from policyctl.runtime.gate import Gate
+from policyctl.runtime.one_shot import has_one
 from policyctl.runtime.retry_budget import TokenBudget
 from policyctl.runtime.settings import Hedge, RetryBudget
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 BURST = 10
 """Hedges that may be made in a row before they have to be earned."""
 
-_losers: set[asyncio.Task[Attempt]] = set()
+_losers: set[asyncio.Task[Any]] = set()
 
 
 class Hedges:
@@ -102,8 +104,12 @@ def _end_with_loop(running: set[asyncio.Task[Attempt]]) -> None:
 
 def _forget(task: asyncio.Task[Attempt]) -> None:
     _losers.discard(task)
-    if not task.cancelled():
-        task.exception()
+    if task.cancelled() or task.exception() is not None:
+        return
+    attempt = task.result()
+    closing = asyncio.ensure_future(drop_in_task(attempt.error, attempt.result))
+    _losers.add(closing)
+    closing.add_done_callback(_losers.discard)
 
 
 def _worked(attempt: Attempt) -> bool:
@@ -135,6 +141,8 @@ def _may_hedge(call: Call, hedges: Hedges) -> bool:
     attempt = call.new_attempt()
     breaker = attempt.breaker
     if breaker is not None and breaker.state(CLOCK.now()) != CLOSED:
+        return False
+    if has_one(call.args, call.kwargs):  # both attempts would read from it
         return False
     if not hedges.tokens.take():
         return False

@@ -15,6 +15,7 @@ from policyctl.runtime.budget import DEADLINE, NO_DEADLINE, restore
 from policyctl.runtime.call import Call
 from policyctl.runtime.classify import FAILURE, NEUTRAL, SUCCESS
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.discarded import drop, drop_in_task
 from policyctl.runtime.errors import AttemptTimeoutError, BudgetExhaustedError
 from policyctl.runtime.signatures import is_awaitable
 
@@ -185,6 +186,7 @@ class SyncStream(Stream):
             self.call.count_first_try()
             attempt, item = self._first()
             while (delay := self.call.next_delay(attempt)) is not None:
+                drop(self.call.error, None)
                 if delay > 0:
                     CLOCK.sleep(delay)
                 attempt, item = self._first()
@@ -270,6 +272,7 @@ class AsyncStream(Stream):
             self.call.count_first_try()
             attempt, item = await self._first()
             while (delay := self.call.next_delay(attempt)) is not None:
+                await drop_in_task(self.call.error, None)
                 if delay > 0 or self.call.yields:
                     await CLOCK.async_sleep(delay)
                 attempt, item = await self._first()

@@ -13,6 +13,7 @@ from collections import deque
 from contextvars import copy_context
 
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.discarded import drop
 from policyctl.runtime.errors import NoThreadError
 
 TYPE_CHECKING = False
@@ -82,10 +83,13 @@ class Job:
             if wanted:
                 self.result, self.error = result, error
                 self._state = _DONE
-        del result, error
         if wanted:
+            del result, error
             self._done.release()
         else:
+            if error is None or isinstance(error, Exception):
+                drop(error, result)
+            del result, error
             self.left_behind()
 
     def wait(self, until: float) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import sys
 import warnings
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -118,11 +118,11 @@ def settle() -> Callable[[Awaitable[Any]], Awaitable[Any]]:
 @pytest.fixture
 def generated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[str], Any]]:
-    """``generated(operations)`` is the generated module of a service with them."""
+) -> Iterator[Callable[[str], Mapping[str, Policy]]]:
+    """``generated(operations)`` has what the module of a service with them has."""
     package = f"reported_{abs(hash(str(tmp_path)))}"
 
-    def make(operations: str) -> Any:
+    def make(operations: str) -> Mapping[str, Policy]:
         body = dedent(operations).strip("\n").replace("\n", "\n  ")
         text = f"version: 1\nservice: reported\noperations:\n  {body}\n"
         loaded = load_project(Inputs((InputFile("reported.yaml", text.encode()),)))
@@ -133,7 +133,7 @@ def generated(
         write(built, compare(built, options), options)
         monkeypatch.syspath_prepend(str(tmp_path))
         importlib.invalidate_caches()
-        return importlib.import_module(f"{package}.reported")
+        return vars(importlib.import_module(f"{package}.reported"))
 
     yield make
     for name in [m for m in sys.modules if m.partition(".")[0] == package]:

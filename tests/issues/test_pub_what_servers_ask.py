@@ -7,13 +7,15 @@ negative number asks for no retry, and was asked again.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-Generated = Callable[[str], Any]
+from policyctl.runtime.policy import Policy
+
+Generated = Callable[[str], Mapping[str, Policy]]
 Settle = Callable[[Awaitable[Any]], Awaitable[Any]]
 
 HTTP = """
@@ -74,7 +76,7 @@ async def test_a_hint_of_nothing_leaves_the_back_off(
     """Zero, the past and nonsense wait as the policy says; a real hint is kept to."""
     fn = script(HttpError(header), HttpError(header), "done")
     began = clock.now()
-    assert await form.guard(generated(HTTP).get, fn)() == "done"
+    assert await form.guard(generated(HTTP)["get"], fn)() == "done"
     assert fn.entries == 3
     assert clock.now() - began == pytest.approx(waited)
 
@@ -90,7 +92,7 @@ async def test_pushback_that_asks_for_no_retry_ends_the_call(
 ) -> None:
     """One entry, and the note says whose wish it was."""
     fn = script(RpcError(pushback))
-    error = await settle(form.guard(generated(GRPC).get, fn)())
+    error = await settle(form.guard(generated(GRPC)["get"], fn)())
     assert fn.entries == 1
     assert "the server asks for no retry" in error.__notes__[0]
 
@@ -101,5 +103,5 @@ async def test_pushback_in_milliseconds_is_waited_for(
     """250 as text and 750 as bytes are one second together."""
     fn = script(RpcError("250"), RpcError(b"750"), "done")
     began = clock.now()
-    assert await form.guard(generated(GRPC).get, fn)() == "done"
+    assert await form.guard(generated(GRPC)["get"], fn)() == "done"
     assert clock.now() - began == pytest.approx(1.0)
