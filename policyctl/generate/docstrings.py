@@ -6,11 +6,13 @@ out of the docstring.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Sequence
 
 from policyctl.generate.layout import fits
 from policyctl.generate.literals import text
+from policyctl.model.code.scope import FunctionNode
 
 WIDTH = 79
 _SIMPLE = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]*[!#-\[\]-~])?")
@@ -39,6 +41,20 @@ def paragraph(value: str, indent: str = "", hang: str = "") -> list[str]:
 def listing(values: Iterable[str], indent: str, hang: str = "") -> list[str]:
     """One wrapped paragraph for each value, without blank lines between."""
     return [line for value in values for line in paragraph(value, indent, hang)]
+
+
+def docstring_of(node: FunctionNode) -> str:
+    """The docstring of a function without its indentation; nothing where it has none.
+
+    Spaces alone are indentation, as for the compiler of Python 3.13. ``inspect.cleandoc``
+    of earlier versions took form feeds and wide spaces for some as well.
+    """
+    written = ast.get_docstring(node, clean=False) or ""
+    first, *others = written.expandtabs().split("\n")
+    margins = [len(line) - len(line.lstrip(" ")) for line in others if line.strip(" ")]
+    margin = min(margins, default=0)
+    lines = [first.lstrip(" "), *(line[margin:] for line in others)]
+    return "\n".join(lines).strip("\n")
 
 
 def quoted(lines: Sequence[str], indent: str = "") -> tuple[str, ...]:

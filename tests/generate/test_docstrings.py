@@ -8,7 +8,13 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policyctl.generate.docstrings import WIDTH, listing, paragraph, quoted
+from policyctl.generate.docstrings import (
+    WIDTH,
+    docstring_of,
+    listing,
+    paragraph,
+    quoted,
+)
 
 
 def test_short_lines_are_kept() -> None:
@@ -19,6 +25,19 @@ def test_short_lines_are_kept() -> None:
         "",
         "      three",
     ]
+
+
+def test_indentation_is_of_spaces() -> None:
+    """Form feeds and wide spaces are text, as they are for the newest Python."""
+    body = "  First.\n\n\f\n      one\n    \u3000two\n\tthree\n\n"
+    (node,) = ast.parse(f"def f():\n    {body!r}").body
+    assert isinstance(node, ast.FunctionDef)
+    assert docstring_of(node) == (
+        "First.\n\n\f\n      one\n    \u3000two\n        three"
+    )
+    (node,) = ast.parse("def f():\n    'a\\n      b\\n    \u3000c\\n  '").body
+    assert isinstance(node, ast.FunctionDef)
+    assert docstring_of(node) == "a\n  b\n\u3000c"
 
 
 def test_long_lines_are_wrapped() -> None:

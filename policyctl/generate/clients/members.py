@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from policyctl.generate.clients.annotations import Annotations
 from policyctl.generate.clients.signatures import docstring_lines
 from policyctl.generate.clients.targets import CONSTRUCTOR
-from policyctl.generate.docstrings import quoted
+from policyctl.generate.docstrings import docstring_of, quoted
 from policyctl.model.code.callables import (
     ClassTarget,
     Function,
@@ -106,7 +105,7 @@ def _within(context: Context, node: FunctionNode) -> Context:
 
 
 def _defined(head: str, documented: FunctionNode | None) -> Iterator[str]:
-    text = "" if documented is None else ast.get_docstring(documented) or ""
+    text = "" if documented is None else docstring_of(documented)
     margin = _MARGIN + INDENT
     documentation = quoted(docstring_lines(text, margin), margin)
     if documentation:

@@ -11,7 +11,7 @@ from policyctl.generate.clients.annotations import ANY, Annotations
 from policyctl.generate.clients.decorators import kept_decorators
 from policyctl.generate.clients.forms import Form
 from policyctl.generate.clients.returned import returned_text
-from policyctl.generate.docstrings import quoted
+from policyctl.generate.docstrings import docstring_of, quoted
 from policyctl.model.code.callables import Function
 from policyctl.model.code.names import Context
 from policyctl.model.code.scope import FunctionNode, last_name
@@ -187,10 +187,10 @@ def _default(node: ast.expr, annotation: str) -> str:
 
 
 def _documentation(function: Function, margin: str) -> tuple[str, ...]:
-    found = None
+    found = ""
     for node in (function.body, *function.overloads):
-        found = found or ast.get_docstring(node)
-    lines = quoted(docstring_lines(found or "", margin), margin)
+        found = found or docstring_of(node)
+    lines = quoted(docstring_lines(found, margin), margin)
     return (*lines, f"{margin}...") if lines else ()
 
 

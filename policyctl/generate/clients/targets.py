@@ -160,7 +160,7 @@ def _unreadable(
         message = f"{top} is not installed here, so {reference} cannot be read"
         hint = "install it beside policyctl, or remove target"
     elif library.module(module) is None and find_file(module, library.places):
-        message = f"{module} is no Python of a version up to 3.13"
+        message = f"{module} is no Python of a version up to 3.14"
         hint = "correct its syntax, or install a stub package for it"
     elif library.module(module) is None:
         message = f"{module} has no source or stub that can be read"

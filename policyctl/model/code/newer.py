@@ -1,10 +1,11 @@
-"""Read code in the syntax of Python up to 3.13 with any Python from 3.11 on.
+"""Read code in the syntax of Python up to 3.14 with any Python from 3.11 on.
 
 A library may be written for a later Python than the one that runs here, and what is
 generated from it must not depend on that. So where ``ast`` refuses a text, it is written
 in the syntax of 3.11: type parameters in brackets (PEP 695, with defaults, PEP 696) and
-``type`` statements become marks, f-strings of the later kind (PEP 701) become empty ones.
-The marks are then replaced by what the later ``ast`` has in their place.
+``type`` statements become marks, f-strings of the later kind (PEP 701) and t-strings
+(PEP 750) become empty ones, and several exceptions get their brackets (PEP 758). The marks
+are then replaced by what the later ``ast`` has in their place.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from __future__ import annotations
 import ast
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from itertools import pairwise
 from keyword import iskeyword
 from typing import Literal, cast
 from typing import TypeVar as TypeVariable
+from unicodedata import normalize
 
 from policyctl.model.code.tokens import Token, closing, tokens
 
@@ -61,13 +63,15 @@ def parse(source: bytes) -> ast.Module:
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: it is no Python.
     """
+    # Not by ast: what it makes of wrong bytes in comments depends on its version.
+    text = _decoded(source)
     with warnings.catch_warnings():
         # What the authors of a library escape is theirs to mend.
         warnings.simplefilter("ignore")
         try:
-            return ast.parse(source)
+            return ast.parse(text)
         except SyntaxError:
-            return parse_newer(_decoded(source))
+            return parse_newer(text)
 
 
 def parse_newer(text: str) -> ast.Module:
@@ -76,19 +80,23 @@ def parse_newer(text: str) -> ast.Module:
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: it is no Python.
     """
-    parameters: list[list[ast.AST]] = []
-    tree = ast.parse(_older(text, parameters))
-    return cast("ast.Module", _Marks(parameters).visit(tree))
+    marks = _Marks(text)
+    tree = ast.parse(_older(text, marks))
+    marks.replace(tree)
+    return tree
 
 
 def _decoded(source: bytes) -> str:
     encoding, _ = tokenize.detect_encoding(BytesIO(source).readline)
-    text = source.decode(encoding)
+    try:
+        text = source.decode(encoding)
+    except LookupError as error:
+        raise SyntaxError(f"{encoding} is no encoding of text") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _older(text: str, parameters: list[list[ast.AST]]) -> str:
-    """The text in older syntax; adds what its marks stand for to ``parameters``."""
+def _older(text: str, marks: _Marks) -> str:
+    """The text in older syntax, with marks for what that has not."""
     found = list(tokens(text))
     parts: list[str] = []
     done = 0
@@ -103,26 +111,57 @@ def _older(text: str, parameters: list[list[ast.AST]]) -> str:
             continue
         if token.kind == "formatted":
             replace(token.start, token.end, _plain(token))
-        elif token.kind == "name" and after.kind == "name":
-            if token.text in ("class", "def"):
-                end = _bracketed(found, index + 2)
-                if end is not None:
-                    mark = f"{after.text}{_MARK}{len(parameters)}"
-                    parameters.append([*_parameters(text, found[index + 3 : end])])
-                    replace(after.start, found[end].end, mark)
-            elif token.text == "type" and "\n" not in text[token.end : after.start]:
-                end = _bracketed(found, index + 2)
-                last = index + 1 if end is None else end
-                if iskeyword(after.text) or [t.text for t in found[last + 1 :][:1]] != [
-                    "="
-                ]:
-                    continue
-                mark = f"{after.text}{_MARK}{len(parameters)}: {_ALIAS}"
-                parameters.append([*_parameters(text, found[index + 3 : last])])
-                replace(token.start, found[last].end, mark)
+        elif token.kind != "name":
+            continue
+        elif token.text == "except":
+            start, end = _exceptions(found, index + 1)
+            if start < end:
+                inner = _older(text[start:end], marks)
+                replace(start, end, f"({inner})")
+        elif after.kind == "name" and token.text in ("class", "def"):
+            last = _bracketed(found, index + 2)
+            if last is not None:
+                parameters = _parameters(text, found[index + 3 : last])
+                mark = marks.add(after.text, parameters)
+                end = found[last].end
+                replace(after.start, end, mark + _lines(text[after.end : end]))
+        elif after.kind == "name" and token.text == "type":
+            last = _alias_end(text, found, index)
+            if last is not None:
+                parameters = _parameters(text, found[index + 3 : last])
+                mark = f"{marks.add(after.text, parameters)}: {_ALIAS}"
+                end = found[last].end
+                replace(token.start, end, mark + _lines(text[token.end : end]))
     if found and found[-1].kind == "formatted" and found[-1].start >= done:
         replace(found[-1].start, found[-1].end, _plain(found[-1]))
     return "".join((*parts, text[done:]))
+
+
+def _lines(replaced: str) -> str:
+    """As many lines as were replaced, so that places stay what they are."""
+    return "\\\n" * replaced.count("\n")
+
+
+def _alias_end(text: str, found: list[Token], index: int) -> int | None:
+    """The index of the last token before the ``=`` of ``type X[T] = …``, if it is one."""
+    token, after = found[index : index + 2]
+    between = text[token.end : after.start].replace("\\\n", "")
+    if "\n" in between or iskeyword(after.text):
+        return None
+    end = _bracketed(found, index + 2)
+    last = index + 1 if end is None else end
+    return last if [t.text for t in found[last + 1 : last + 2]] == ["="] else None
+
+
+def _exceptions(found: list[Token], index: int) -> tuple[int, int]:
+    """From where to where several exceptions are written without brackets."""
+    index += found[index].text == "*"
+    first, several = index, False
+    while index < len(found) and found[index].text not in (":", "as"):
+        several = several or found[index].text == ","
+        is_open = found[index].kind == "other" and found[index].text in "([{"
+        index = (closing(found, index) if is_open else index) + 1
+    return (found[first].start, found[index - 1].end) if several else (0, 0)
 
 
 def _plain(token: Token) -> str:
@@ -147,10 +186,9 @@ def _parameter(text: str, written: list[Token]) -> ast.AST:
     name = written[1 if stars else 0].text
     (start, end), *more = _split(written, "=")
     default = _expression(text, written[slice(*more[0])]) if more else None
-    bound = None
-    for first, last in [*_split(written[start:end], ":")][1:]:
-        bound = _expression(text, written[first:last])
-    kind = _KINDS[stars]
+    bounds = _split(written[start:end], ":")[1:]
+    bound = _expression(text, written[bounds[0][0] : end]) if bounds else None
+    kind, name = _KINDS[stars], normalize("NFKC", name)
     if kind is TypeVar:
         return _node(kind, name=name, bound=bound, default_value=default)
     return _node(kind, name=name, default_value=default)
@@ -185,32 +223,47 @@ def _split(
 def _expression(text: str, written: list[Token]) -> ast.expr:
     if not written:
         raise SyntaxError("a type parameter lacks a type")
-    inner = _older(text[written[0].start : written[-1].end], [])
+    part = text[written[0].start : written[-1].end]
+    inner = _older(part, _Marks(part))
     items = ast.parse(f"({inner}\n,)", mode="eval").body
     return cast("ast.Tuple", items).elts[0]
 
 
-class _Marks(ast.NodeTransformer):
-    """Replaces marks by what they stand for."""
+class _Marks:
+    """Names that stand for a name with type parameters, none of which ``text`` has."""
 
-    def __init__(self, parameters: list[list[ast.AST]]) -> None:
-        self._parameters = parameters
+    def __init__(self, text: str) -> None:
+        self._parameters: list[list[ast.AST]] = []
+        self._mark = _MARK
+        while self._mark in text:
+            self._mark += "_"
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return self._definition(node)
+    def add(self, name: str, parameters: Iterable[ast.AST]) -> str:
+        """A mark for ``name`` with these parameters."""
+        self._parameters.append([*parameters])
+        return f"{name}{self._mark}{len(self._parameters) - 1}"
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._definition(node)
+    def replace(self, tree: ast.AST) -> None:
+        """Put what marks stand for in their place; a tree may be of any depth."""
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                name, mark, number = node.name.partition(self._mark)
+                if mark:
+                    node.name = name
+                    vars(node)["type_params"] = self._parameters[int(number)]
+            for field in ("body", "orelse", "finalbody"):
+                body = getattr(node, field, None)
+                if isinstance(body, list):
+                    statements = cast("list[ast.stmt]", body)
+                    statements[:] = map(self._statement, statements)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._definition(node)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        target, annotation = node.target, node.annotation
-        if not (isinstance(annotation, ast.Name) and annotation.id == _ALIAS):
+    def _statement(self, node: ast.stmt) -> ast.stmt:
+        """The statement itself, or the ``type`` statement that it stands for."""
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
             return node
-        assert isinstance(target, ast.Name)
-        name, _, number = target.id.partition(_MARK)
+        name, mark, number = node.target.id.partition(self._mark)
+        if not mark:
+            return node
         return _node(
             TypeAlias,
             name=ast.Name(name, ast.Store()),
@@ -219,12 +272,3 @@ class _Marks(ast.NodeTransformer):
             lineno=node.lineno,
             col_offset=node.col_offset,
         )
-
-    def _definition(
-        self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    ) -> ast.AST:
-        name, mark, number = node.name.partition(_MARK)
-        if mark:
-            node.name = name
-            vars(node)["type_params"] = self._parameters[int(number)]
-        return self.generic_visit(node)

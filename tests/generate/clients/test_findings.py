@@ -38,7 +38,7 @@ HEAD = "version: 1\nservice: pay\n"
         (
             "target: broken_sdk:Client\noperations: {a: {}}\n",
             "GN009",
-            "broken_sdk is no Python of a version up to 3.13",
+            "broken_sdk is no Python of a version up to 3.14",
             "correct its syntax, or install a stub package for it",
             (3, 9),
         ),

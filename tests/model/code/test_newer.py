@@ -108,6 +108,106 @@ def test_the_same_as_pythons_own_tree() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("try: a\nexcept A, b.C, d[1:2]: b\n", "try: a\nexcept (A, b.C, d[1:2]): b\n"),
+        ("try: a\nexcept* A, f(b, c): b\n", "try: a\nexcept* (A, f(b, c)): b\n"),
+        ("try: a\nexcept (A, B) as e: t'{a}'\n", "try: a\nexcept (A, B) as e: f''\n"),
+        ("x = t'{a['b']}'\n", "x = f''\n"),
+    ],
+)
+def test_syntax_of_3_14(text: str, same: str) -> None:
+    """Exceptions without brackets and t-strings are what older syntax can say."""
+    assert shape(parse(text.encode())) == shape(ast.parse(same))
+
+
+def test_lines_are_kept() -> None:
+    """Definitions have the lines of the text, also where brackets span several."""
+    text = "type A[\n  T,\n] = (\n  T)\ndef f[\n  T, # ]\n  U\n](): ...\nclass B: ..."
+    tree = parse_newer(text)
+    assert [node.lineno for node in tree.body] == [1, 5, 9]
+    assert [type(node).__name__ for node in tree.body] == [
+        "TypeAlias",
+        "FunctionDef",
+        "ClassDef",
+    ]
+
+
+def test_names_are_normal_forms() -> None:
+    """A parameter in another form of its letters is the one that the body names."""
+    function = parse_newer("def f[\N{MODIFIER LETTER CAPITAL T}](): ...").body[0]
+    assert getattr(function, "type_params")[0].name == "T"  # noqa: B009
+
+
+@pytest.mark.parametrize("between", [" ", "\t", "\f", "\\\n", " \\\n\\\n "])
+def test_spaces_in_type_statements(between: str) -> None:
+    """A continued line is one line, a new one is not."""
+    assert type(parse_newer(f"type{between}X = int").body[0]).__name__ == "TypeAlias"
+    kinds = [type(node).__name__ for node in parse_newer("type\nX = int").body]
+    assert kinds == ["Expr", "Assign"]
+
+
+def test_bounds_may_hold_colons() -> None:
+    """A bound goes on to the default, whatever is in it."""
+    function = parse_newer("def f[T: lambda x: x[1:2] = {1: 2}](): ...").body[0]
+    (parameter,) = getattr(function, "type_params")  # noqa: B009
+    assert ast.unparse(parameter.bound) == "lambda x: x[1:2]"
+    assert ast.unparse(parameter.default_value) == "{1: 2}"
+
+
+def test_marks_of_others_are_names() -> None:
+    """Whatever a library calls its own things, nothing else is read into it."""
+    text = (
+        "type X = int\nclass a__with_parameters_7: pass\n"
+        "x__with_parameters_0: __type_alias__ = 3\nself.x: __type_alias__ = 3\n"
+    )
+    tree = parse_newer(text)
+    assert [type(n).__name__ for n in tree.body] == [
+        "TypeAlias",
+        "ClassDef",
+        "AnnAssign",
+        "AnnAssign",
+    ]
+    assert shape(tree.body[1:]) == shape(ast.parse(text.partition("\n")[2]).body)
+
+
+def test_long_chains_beside_later_syntax() -> None:
+    """Two thousand branches are no deeper for this reader than for Python's own."""
+    tree = parse_newer("type X = int\nif a: b\n" + "elif a: b\n" * 2000)
+    assert [type(node).__name__ for node in tree.body] == ["TypeAlias", "If"]
+
+
+@pytest.mark.parametrize("cookie", ["rot13", "hex", "undefined", "utf-16", "no-such"])
+def test_encodings_that_are_none(cookie: str) -> None:
+    """What is no encoding of text is an error of syntax like others."""
+    with pytest.raises((SyntaxError, ValueError)):
+        parse(f"# coding: {cookie}\nx = 1\n".encode())
+
+
+@pytest.mark.parametrize("source", [b"x = 1 # \xff\n", b"a\n" * 3 + b"# \xff\n"])
+def test_bytes_that_are_no_text(source: bytes) -> None:
+    """Wrong bytes are refused by each Python, in comments too."""
+    with pytest.raises((SyntaxError, UnicodeDecodeError)):
+        parse(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"\xef\xbb\xbftype X = '\xc3\xa9'\r\nclass A[T]:\r\n  x = 1\r\n",
+        b"# coding: latin-1\ntype X = '\xe9'\rclass A[T]:\r  x = 1\r",
+    ],
+)
+def test_encodings_and_line_ends(source: bytes) -> None:
+    """Byte order marks, cookies and line ends of other systems are read as text."""
+    first, second = parse(source).body
+    value: ast.expr = vars(first)["value"]
+    assert ast.unparse(value) == "'\N{LATIN SMALL LETTER E WITH ACUTE}'"
+    assert isinstance(second, ast.ClassDef)
+    assert second.name == "A"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "class A:\n    def f(self, x: int = 1) -> str:\n        yield x\n",
