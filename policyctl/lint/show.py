@@ -25,14 +25,22 @@ def duration(seconds: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """``40/s``, ``133.3/s``, ``6/m``: four digits, per second from 1/s up.
+    """``40/s``, ``133.3/s``, ``1/m``: four digits, per second from 1/s up.
+
+    Whole numbers for each minute or hour are written as such.
 
     Above a billion per second, the most that the language takes, only that is said.
     """
     if per_second > 1e9:
         return "over 10^9/s"
     rounded = significant(per_second)
-    return f"{number(rounded)}/s" if rounded >= 1 else units.format_rate(rounded)
+    if rounded >= 1:
+        return f"{number(rounded)}/s"
+    for unit, seconds in (("m", 60), ("h", 3600)):
+        whole = round(per_second * seconds)
+        if whole and math.isclose(whole, per_second * seconds, rel_tol=1e-9):
+            return f"{whole}/{unit}"
+    return units.format_rate(rounded)
 
 
 def floor_rate(per_second: float) -> str:

@@ -77,6 +77,11 @@ def test_rates_ratios_and_words() -> None:
     """Other forms in messages."""
     assert show.rate(133.33333) == "133.3/s"
     assert show.rate(0.1) == "6/m"
+    assert [show.rate(rate) for rate in (1 / 60, 7 / 3600, 1 / 7)] == [
+        "1/m",
+        "7/h",
+        "0.1429/s",
+    ]
     assert show.rate(1e44) == show.rate(math.inf) == "over 10^9/s"
     assert show.ratio(1 / 3) == "33.33%"
     assert show.count(1, "attempt") == "1 attempt"

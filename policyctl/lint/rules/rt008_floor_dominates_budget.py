@@ -18,7 +18,8 @@ class FloorDominatesBudget(Rule):
 
     What:
         - The floors of all client processes together grant more retries than the ratio:
-          `N m > b lam`; an error if with them first tries reach the callee's capacity.
+          `N m > b lam`; an error if with them first tries reach the callee's capacity,
+          else info where the floor is the default, which is meant for little traffic.
         - The full buckets of all processes hold more retries than the callee serves
           within one attempt timeout: `N x burst > C t`; a burst of 1 is never reported.
 
@@ -123,7 +124,7 @@ class FloorDominatesBudget(Rule):
             site.place,
             "retry.budget.floor",
             message,
-            severity=Severity.ERROR if severe else None,
+            severity=Severity.ERROR if severe else _mild(site),
             help=f"set floor: {show.floor_rate(budget.ratio * rate / callers)} or less",
             fix=mend.set_value(
                 site.place,
@@ -148,3 +149,8 @@ class FloorDominatesBudget(Rule):
             help=f"set burst: {share}",
             fix=mend.set_value(site.place, "retry.budget.burst", share, safe=False),
         )
+
+
+def _mild(site: Site) -> Severity | None:
+    """A floor that nobody stated is there for clients with little traffic."""
+    return None if site.place.stated("retry.budget.floor") else Severity.INFO

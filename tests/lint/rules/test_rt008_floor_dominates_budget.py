@@ -170,3 +170,25 @@ def test_the_smallest_burst_is_not_reported(burst: int, count: int) -> None:
         "9/s",
     )
     assert len(lint_yaml(text, "RT008")) == count
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("budget", "capacity", "severity"),
+    [
+        ("{ratio: 10%}", "100/s", Severity.INFO),
+        ("{ratio: 10%, floor: 6/m}", "100/s", Severity.WARNING),
+        ("{ratio: 10%}", "13/m", Severity.ERROR),
+        ("{ratio: 10%}", "14/m", Severity.INFO),
+    ],
+)
+def test_the_default_floor_is_meant_for_little_traffic(
+    budget: str, capacity: str, severity: Severity
+) -> None:
+    """1/m and floors of 2 x 6/m are 13/m."""
+    found = lint_yaml(policy(budget, "{rate: 1/m, callers: 2}", capacity), "RT008")
+    (floor,) = [d for d in found if "floor" in d.message]
+    assert floor.severity is severity
+    assert floor.message.startswith(
+        "2 processes x floor 6/m = 12/m of retries > 10% of 1/m = 6/h"
+    )
