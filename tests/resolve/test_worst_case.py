@@ -14,12 +14,14 @@ from policyctl.resolve.policy import (
     AttemptTimeout,
     Backoff,
     Budget,
+    Bulkhead,
     Hedge,
     Jitter,
+    RateLimit,
     Retry,
     RetryAfter,
 )
-from policyctl.resolve.worst_case import longest_call, longest_waits
+from policyctl.resolve.worst_case import local_wait, longest_call, longest_waits
 
 FULL = Jitter("full")
 
@@ -143,3 +145,84 @@ def test_a_hedge_starts_its_attempts_beside_the_first() -> None:
     assert longest_call(
         limit(2), None, None, Hedge(0.2, 2, 0.02), 0.1
     ) == pytest.approx(0.1 + 2 * 0.2 + 2)
+
+
+JITTERS = st.one_of(
+    st.sampled_from([Jitter("none"), Jitter("full"), Jitter("equal")]),
+    st.builds(Jitter, st.just("ratio"), st.floats(0, 1)),
+    st.just(Jitter("decorrelated")),
+)
+
+
+def walk(waits: Backoff, retries: int, draws: list[float]) -> float:
+    """The waits of one call whose jitter draws these numbers from 0 to 1, added up."""
+    cap = math.inf if waits.max is None else waits.max
+    total, last = 0.0, waits.initial
+    for number in range(retries):
+        draw, plain = draws[number], waits.initial * waits.multiplier**number
+        if waits.jitter.kind == "decorrelated":
+            last = min(cap, waits.initial + draw * (3 * last - waits.initial))
+            total += last
+        elif waits.jitter.kind == "ratio":
+            total += min(cap, plain * (1 + waits.jitter.ratio * (2 * draw - 1)))
+        else:
+            least = {"none": 1.0, "equal": 0.5, "full": 0.0}[waits.jitter.kind]
+            total += min(cap, plain) * (least + (1 - least) * draw)
+    return total
+
+
+@given(
+    initial=st.floats(0.001, 10),
+    multiplier=st.floats(1, 4),
+    most=st.one_of(st.none(), st.floats(0.001, 100)),
+    jitter=JITTERS,
+    draws=st.lists(st.floats(0, 1), max_size=10),
+)
+def test_the_longest_waits_of_every_jitter_are_their_supremum(
+    initial: float,
+    multiplier: float,
+    most: float | None,
+    jitter: Jitter,
+    draws: list[float],
+) -> None:
+    """No draw waits for longer, and the highest draws wait for exactly as long."""
+    waits = Backoff(initial, multiplier, most, jitter)
+    if most is not None and most < initial and jitter.kind == "decorrelated":
+        most = None
+        waits = replace(waits, max=None)
+    retries = len(draws)
+    longest = longest_waits(waits, retries)
+    assert walk(waits, retries, draws) <= longest * (1 + 1e-9)
+    assert walk(waits, retries, [1.0] * retries) == pytest.approx(longest, rel=1e-9)
+
+
+@given(
+    attempt=st.floats(0.01, 20),
+    wait=st.floats(0, 2),
+    attempts=st.integers(1, 8),
+    total=st.floats(0.01, 60),
+)
+def test_longest_calls_by_the_schedule(
+    attempt: float, wait: float, attempts: int, total: float
+) -> None:
+    """Attempt by attempt: the wait for a slot, the attempt, the back-off; then the end."""
+    clock, delay = 0.0, 0.5
+    for number in range(attempts):
+        if number:
+            clock += min(4.0, delay)
+            delay *= 2
+        clock += wait + attempt
+    found = longest_call(
+        limit(attempt), whole(total), retry(attempts, backoff(0.5, 2, 4)), None, wait
+    )
+    assert found == pytest.approx(min(total, clock), rel=1e-9)
+
+
+def test_local_waits_add_up() -> None:
+    """A slot, then a token, then a connection."""
+    bulkhead = Bulkhead(10, 5, 0.25)
+    tokens = RateLimit(100.0, 10, 0.5)
+    assert local_wait(None, None) == 0.0
+    assert local_wait(bulkhead, None) == 0.25
+    assert local_wait(None, tokens) == 0.5
+    assert local_wait(bulkhead, tokens, 1.0) == 1.75

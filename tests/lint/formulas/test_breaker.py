@@ -112,3 +112,57 @@ def test_rates_and_shards() -> None:
     """1 % false trips of windows of 100 calls at 10/s are 86.4 a day."""
     assert math.isclose(false_trips_per_day(0.01, 100, 10.0), 86.4)
     assert shard_failure_ratio(4) == 0.25
+
+
+@given(timeout=st.floats(0, 60), needed=st.integers(0, 200), tenths=st.integers(1, 400))
+def test_detection_by_the_schedule(timeout: float, needed: int, tenths: int) -> None:
+    """Calls begin one gap apart and each fails after its timeout."""
+    gap = 10 / tenths
+    ends = [number * gap + timeout for number in range(needed + 1)]
+    found = detection_time(timeout, needed, tenths / 10)
+    assert math.isclose(found, ends[-1], rel_tol=1e-9, abs_tol=1e-9)
+
+
+@given(
+    dependencies=st.integers(1, 50),
+    probes=st.integers(1, 6),
+    probe_ms=st.integers(1, 5_000),
+    open_ms=st.integers(0, 60_000),
+    threads=st.integers(1, 40),
+)
+def test_probe_load_by_simulation(
+    dependencies: int, probes: int, probe_ms: int, open_ms: int, threads: int
+) -> None:
+    """Cycle after cycle: open, then one probe after another, for each dead callee."""
+    clock = busy = 0
+    for _ in range(3):
+        clock += open_ms
+        for _ in range(probes):
+            clock += probe_ms
+            busy += dependencies * probe_ms
+    found = probe_load(dependencies, probes, probe_ms / 1000, open_ms / 1000, threads)
+    assert math.isclose(found, busy / (clock * threads), rel_tol=1e-9)
+
+
+@given(calls=st.integers(1, 8), percent=st.integers(1, 100), tenths=st.integers(1, 9))
+def test_false_trips_by_enumeration(calls: int, percent: int, tenths: int) -> None:
+    """Every window whose share of failures reaches the ratio, weighted by its chance."""
+    total = Fraction(0)
+    for outcome in product((True, False), repeat=calls):
+        if Fraction(sum(outcome), calls) >= Fraction(percent, 100):
+            chances = (Fraction(tenths if f else 10 - tenths, 10) for f in outcome)
+            total += math.prod(chances, start=Fraction(1))
+    found = false_trip(calls, percent / 100, tenths / 10)
+    assert math.isclose(found, float(total), rel_tol=1e-9)
+
+
+@given(successes=st.integers(1, 8), tenths=st.integers(0, 10))
+def test_false_closes_by_enumeration(successes: int, tenths: int) -> None:
+    """Of all sequences of probes only the one without a failure closes."""
+    total = Fraction(0)
+    for outcome in product((True, False), repeat=successes):
+        if not any(outcome):
+            chances = (Fraction(tenths if f else 10 - tenths, 10) for f in outcome)
+            total += math.prod(chances, start=Fraction(1))
+    found = false_close(tenths / 10, successes)
+    assert math.isclose(found, float(total), rel_tol=1e-9, abs_tol=1e-12)

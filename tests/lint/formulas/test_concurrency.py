@@ -49,6 +49,11 @@ def test_slots_for_is_the_smallest(offered: float, blocking: float) -> None:
     assert slots == 0 or erlang_b(slots - 1, offered) > blocking
 
 
+def test_exactly_the_share_is_enough() -> None:
+    """One slot turns away exactly half of one call in flight."""
+    assert slots_for(1.0, 0.5) == 1
+
+
 def last_served(queue: int, workers: int, milliseconds: int) -> int:
     """When the last of a full queue begins, all workers being just about to finish one."""
     free = [milliseconds] * workers

@@ -146,3 +146,78 @@ def test_waves_caches_throttles_and_hedges() -> None:
     assert math.isclose(origin_rate(3000, 0.95), 150)
     assert math.isclose(hedge_amplification(0.05, 1, 0.02), 1.02)
     assert hedge_amplification(1.0, 2, 5.0) == 3.0
+
+
+@given(
+    load=st.integers(1, 99),
+    amplification=st.integers(1, 4),
+    outage=st.integers(1, 300),
+    timeout=st.floats(0.1, 20),
+)
+def test_recovery_ends_when_the_backlog_fits_into_the_timeout(
+    load: int, amplification: int, outage: int, timeout: float
+) -> None:
+    """The backlog falls at what is left of the capacity, down to what callers wait for."""
+    capacity, arriving = 100.0, float(load)
+    found = recovery_time(
+        arriving / amplification, amplification, capacity, outage, timeout
+    )
+    begin = arriving * outage
+    if begin <= capacity * timeout:
+        assert found == 0.0
+        return
+    left = begin + arriving * found - capacity * found
+    assert math.isclose(left, capacity * timeout, rel_tol=1e-6)
+
+
+def test_formulas_at_their_limits() -> None:
+    """Load equal to capacity never drains; rates and windows below one are divided by."""
+    assert recovery_time(50, 2.0, 100, 30, 1) == math.inf
+    assert trigger_backlog(0.5, 0.5, 100.0, 1.0) == 0.0
+    assert sustained_ratio(0.1, True, 0.5, 2, 0.5) == 2.1
+    assert wave_rate(10, 0.5) == 20.0
+    assert reconnect_window(1, 0.5) == 2.0
+
+
+@given(
+    latencies=st.lists(st.integers(1, 100), min_size=1, max_size=50),
+    delay=st.integers(1, 100),
+    hedges=st.integers(1, 3),
+    percent=st.integers(0, 300),
+)
+def test_hedges_by_counting(
+    latencies: list[int], delay: int, hedges: int, percent: int
+) -> None:
+    """All hedges of each call that outlasts the delay, as far as the budget grants."""
+    slow = [latency for latency in latencies if latency > delay]
+    extra = min(percent / 100, len(slow) * hedges / len(latencies))
+    found = hedge_amplification(len(slow) / len(latencies), hedges, percent / 100)
+    assert math.isclose(found * len(latencies), len(latencies) * (1 + extra))
+
+
+@given(
+    requests=st.lists(st.booleans(), min_size=1, max_size=60),
+    share=st.integers(0, 9),
+)
+def test_caches_and_shares_by_counting(requests: list[bool], share: int) -> None:
+    """The origin gets the misses, all when cold; a tenth of all makes 10 of 9."""
+    hits = sum(requests)
+    ratio = hits / len(requests)
+    misses = origin_rate(len(requests), ratio)
+    assert math.isclose(misses, len(requests) - hits, abs_tol=1e-9)
+    if hits < len(requests):
+        assert math.isclose(misses * cold_amplification(ratio), len(requests))
+    first = 10 - share
+    assert math.isclose(first * total_share_amplification(share / 10), 10)
+
+
+@given(st.integers(1, 60), st.integers(1, 40), st.integers(1, 50), st.integers(2, 5))
+def test_throttled_clients_by_simulation(
+    wanted: int, served: int, seconds: int, factor: int
+) -> None:
+    """Clients that hold sent requests to K times the accepted ones settle at K x those."""
+    accepted = min(wanted, served)
+    sent = wanted
+    for _ in range(seconds):
+        sent = min(wanted, factor * min(sent, served))
+    assert throttled_rate(wanted, accepted, factor) == sent
