@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import ClassVar
 
 from policyctl.diagnostics import Severity
@@ -21,7 +22,8 @@ class BulkheadTooSmall(Rule):
         By Little's law, one process has `lam_i x mean` calls in flight. More than
         `max_concurrent` is an error. Fewer, but so many that random arrivals find all
         slots taken for over 0.1 % of the calls (Erlang's loss formula), is a warning;
-        those that get a slot within `max_wait` and `max_queue` are not counted.
+        those that get a slot within `max_wait` and `max_queue` are not counted, nor
+        calls that come from the workers of queues alone, no more of them than slots.
 
     Why:
         A bulkhead that is too small turns away healthy calls, or makes them wait.
@@ -97,7 +99,7 @@ class BulkheadTooSmall(Rule):
         refused = _refused(bulkhead, slots, offered, mean)
         if over(offered, slots):
             message, severity = f"{traffic} > max_concurrent {slots}", None
-        elif over(refused, self.blocking):
+        elif over(refused, self.blocking) and not _in_turn(site, context):
             message = (
                 f"{traffic}: with max_concurrent {slots}, {show.ratio(refused)} of "
                 f"healthy calls find no slot{_within(bulkhead)}"
@@ -116,6 +118,29 @@ class BulkheadTooSmall(Rule):
                 site.place, "bulkhead.max_concurrent", better, safe=False
             ),
         )
+
+
+def _in_turn(site: Site, context: Context) -> bool:
+    """Whether only workers of queues make the calls, and each of them has a slot."""
+    bulkhead = site.policy.bulkhead
+    if bulkhead is None or context.graph.callers(site.policy.id):
+        return False
+    workers: Counter[str] | None = context.memory.get("workers of queues")
+    if workers is None:
+        workers = context.memory["workers of queues"] = _workers(context)
+    return 0 < workers[site.policy.id] <= bulkhead.max_concurrent
+
+
+def _workers(context: Context) -> Counter[str]:
+    """How many workers of queues, in one process, call each operation."""
+    found: Counter[str] = Counter()
+    for service in context.project.services.values():
+        for queue in service.queues.values():
+            if queue.consume is not None:
+                found[queue.consume.operation] += queue.consume.concurrency
+            if queue.upload is not None:
+                found[queue.upload.operation] += 1
+    return found
 
 
 def _refused(bulkhead: Bulkhead, slots: int, offered: float, mean: float) -> float:

@@ -151,3 +151,37 @@ def test_the_advice_counts_waiting_calls() -> None:
     (found,) = lint_yaml(text, "BH002")
     assert found.help == "set max_concurrent: 5"
     assert lint_yaml(text.replace("concurrent: 4", "concurrent: 5"), "BH002") == []
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(
+    ("worker", "slots", "count"),
+    [
+        ("upload: {operation: hub.send, batch: 10, interval: 1s}", 1, 0),
+        ("consume: {operation: hub.send, concurrency: 2}", 2, 0),
+        ("consume: {operation: hub.send, concurrency: 3}", 2, 1),
+        ("lease: 1m", 1, 1),
+    ],
+)
+def test_workers_of_a_queue_come_in_turn(worker: str, slots: int, count: int) -> None:
+    """No more calls at once than workers, so that each finds its slot."""
+    text = (
+        "version: 1\nservice: hub\nowner: a\noperations:\n  send:\n"
+        "    transport: http\n    facts: {rate: 30/m, callers: 1, latency: {mean: 1s}}\n"
+        f"    bulkhead: {{max_concurrent: {slots}, max_queue: 0}}\n"
+        f"queues:\n  out: {{store: sqlite, path: o.db, max_size: 9, {worker}}}\n"
+    )
+    assert len(lint_yaml(text, "BH002")) == count
+
+
+def test_other_callers_beside_the_queue_come_at_random() -> None:
+    """A service that calls the operation too is not in turn with the worker."""
+    text = (
+        "version: 1\nservice: hub\nowner: a\noperations:\n  send:\n"
+        "    transport: http\n    facts: {rate: 30/m, callers: 1, latency: {mean: 1s}}\n"
+        "    bulkhead: {max_concurrent: 1, max_queue: 0}\n"
+        "calls: [{to: hub.send}]\n"
+        "queues:\n  out: {store: sqlite, path: o.db, max_size: 9, "
+        "upload: {operation: hub.send}}\n"
+    )
+    assert len(lint_yaml(text, "BH002")) == 1
