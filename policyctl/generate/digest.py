@@ -1,7 +1,8 @@
 """Resolved policies as plain data, and the digest that tells whether they changed.
 
 Places in files, comments and origins are not part of it: an edit that changes no value
-changes no digest.
+changes no digest. Facts are none either: policies are judged by them, and neither what is
+generated nor the runtime knows them.
 """
 
 from __future__ import annotations
@@ -19,21 +20,19 @@ from policyctl.resolve.policy import (
     Operation,
     Queue,
     Service,
-    ServiceFacts,
 )
 
 FORMAT_VERSION = 1
 """Raised when the same input gives other output; a tool's version alone is no reason."""
 
 _PLACES = frozenset(
-    {"document", "span", "path", "origins", "ignores", "extends", "name", "service"}
+    "document span path origins ignores extends name service facts".split()
 )
 _HAVE_PLACES = (Service, Operation, Queue, Call)
-_SPARSE = (*_HAVE_PLACES, ServiceFacts)
 
 
 def plain_service(service: Service) -> dict[str, Any]:
-    """Every resolved value of a service as JSON data."""
+    """Every resolved setting of a service as JSON data."""
     return cast("dict[str, Any]", plain(service))
 
 
@@ -63,7 +62,7 @@ def _plain_block(block: Hashable) -> dict[str, Any]:
 
 
 def _plain_fields(fields: Sequence[tuple[str, Any]], owner: object) -> dict[str, Any]:
-    sparse = isinstance(owner, _SPARSE)
+    sparse = isinstance(owner, _HAVE_PLACES)
     found: dict[str, Any] = {}
     for name, value in fields:
         if value is None or (sparse and (name in _PLACES or value in ((), {}))):

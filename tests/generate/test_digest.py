@@ -8,15 +8,7 @@ from typing import Any
 import pytest
 
 from policyctl.generate.digest import digest, plain, plain_service
-from policyctl.resolve.policy import (
-    Backoff,
-    Fallback,
-    Jitter,
-    LayerFacts,
-    Project,
-    ServiceFacts,
-    Window,
-)
+from policyctl.resolve.policy import Backoff, Fallback, Jitter, Project, Window
 
 LoadProject = Callable[[Mapping[str, str]], Project]
 
@@ -70,7 +62,6 @@ def test_how_it_is_written_does_not_matter(
         ("grpc", "http"),
         ("compute", "computed"),
         ("version: 1", "version: 1\nowner: me"),
-        ("version: 1", "version: 1\nfacts: {instances: 3}"),
     ],
 )
 def test_any_value_matters(old: str, new: str, load: LoadProject, taxes: str) -> None:
@@ -98,10 +89,10 @@ def test_a_fallback_value_is_kept_as_it_is() -> None:
     assert len(set(shown)) == 3
 
 
-def test_facts_that_nobody_stated_are_left_out() -> None:
-    """Only stated facts are values."""
-    layer = LayerFacts("mesh", 3)
-    assert plain(ServiceFacts()) == {}
-    assert plain(ServiceFacts(layers=(layer,))) == {
-        "layers": [{"name": "mesh", "max_attempts": 3, "retry_on_status": []}]
-    }
+def test_facts_are_no_settings(load: LoadProject, taxes: str) -> None:
+    """What was measured of services, operations and edges is not in the values."""
+    measured = taxes.replace(
+        "version: 1",
+        "version: 1\nfacts: {instances: 3, layers: [{name: mesh, max_attempts: 2}]}",
+    ).replace("idempotent", "facts: {rate: 4/s, latency: {p99: 1s}}\n    idempotent")
+    assert service_of(load, measured) == service_of(load, taxes)
