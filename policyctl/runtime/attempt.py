@@ -237,7 +237,8 @@ class Attempt:
         """No slot was free and ``max_wait`` is zero."""
         waiters = self.waiters
         assert waiters is not None
-        waiters.rejected += 1
+        with waiters.gate.lock:
+            waiters.rejected += 1
         self._bulkhead_full(0.0)
 
     def waited(self, state: int, since: float) -> bool:

@@ -7,10 +7,10 @@ machine can be tested against a model.
 
 from __future__ import annotations
 
-from _thread import allocate_lock
+from _thread import RLock
 from math import inf
 
-from policyctl.runtime.gate import HAS_GIL, UNUSUAL, Gate
+from policyctl.runtime.gate import HAS_GIL, UNUSUAL, Gate, later_if_mine
 from policyctl.runtime.recovery import break_length
 from policyctl.runtime.window import make_window
 
@@ -87,7 +87,7 @@ class Breaker:
     ) -> None:
         """``notify(old, new)`` is called for each transition, outside the lock."""
         self.settings = settings
-        self.lock = allocate_lock()
+        self.lock = RLock()
         self.episode = 0
         self.failures = 0
         self.until = -inf
@@ -154,8 +154,6 @@ class Breaker:
     def counts_successes(self) -> bool:
         """Whether every success has to be reported, not only the unusual ones."""
         return self.window is not None
-
-    # -- questions -------------------------------------------------------------
 
     def state(self, now: float) -> str:
         """The state at ``now``; an elapsed break reads as half-open (C5)."""
@@ -307,6 +305,8 @@ class Breaker:
 
     def neutral(self, episode: int, permit: int) -> None:
         """Give back what the attempt held, without a verdict (C2)."""
+        if later_if_mine(self.lock, self.neutral, episode, permit):
+            return
         with self.lock:
             self._inside -= episode != REFUSED
             if episode == self.episode:
@@ -470,7 +470,7 @@ class Breaker:
 
     def after_fork(self) -> None:
         """In a child process: a fresh lock, and no probe of the parent in flight."""
-        self.lock = allocate_lock()
+        self.lock = RLock()
         if self._permits:
             self.episode += 1
             self._permits.clear()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from _thread import allocate_lock
 
 from policyctl.runtime.clock import CLOCK
-from policyctl.runtime.gate import HAS_GIL, UNUSUAL, Gate
+from policyctl.runtime.gate import HAS_GIL, UNUSUAL, Gate, later_if_mine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -191,6 +191,13 @@ class Waiters:
                     self.rejected += 1
         return waiting
 
+    def leave(self, waiter: Waiter) -> None:
+        """Stop waiting since an exception broke off the wait."""
+        if later_if_mine(self.gate.lock, self.leave, waiter):
+            return
+        if not self.withdraw(waiter) and waiter.state == GRANTED:
+            self.release()
+
     def _remove(self, waiter: Waiter) -> None:
         self.queue.remove(waiter)
         if not self.queue:
@@ -211,6 +218,8 @@ class Waiters:
 
     def serve_all(self) -> None:
         """Grant spare slots and wake who got them; the caller has no lock."""
+        if later_if_mine(self.gate.lock, self.serve_all):
+            return
         with self.gate.lock:
             woken = self.serve()
         self.wake(woken)
@@ -267,8 +276,7 @@ def wait_in_thread(waiters: Waiters, waiter: ThreadWaiter, until: float) -> int:
         waiter.wait(until)
         waiters.withdraw(waiter)
     except BaseException:
-        if not waiters.withdraw(waiter) and waiter.state == GRANTED:
-            waiters.release()
+        waiters.leave(waiter)
         raise
     return waiter.state
 
@@ -283,8 +291,7 @@ async def wait_in_task(waiters: Waiters, waiter: TaskWaiter, until: float) -> in
         if waiter.state == WAITING:
             await waiter.future
     except BaseException:
-        if not waiters.withdraw(waiter) and waiter.state == GRANTED:
-            waiters.release()
+        waiters.leave(waiter)
         raise
     finally:
         timer.cancel()

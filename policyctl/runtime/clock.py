@@ -31,16 +31,19 @@ class Clock:
         async_sleep: suspends the task for seconds.
         real: False while the functions are swapped for others; timers then look at
             ``now`` every few milliseconds instead of trusting the event loop's time.
+        swapped: called when ``real`` is set, since timers may wait for the old time.
     """
 
-    __slots__ = ("_names", "_quick", "async_sleep", "now", "real", "sleep")
+    __slots__ = ("_names", "_quick", "async_sleep", "now", "real", "sleep", "swapped")
 
     now: Callable[[], float]
     sleep: Callable[[float], None]
     async_sleep: Callable[[float], Awaitable[None]]
     real: bool
+    swapped: Callable[[], object] | None
 
     def __init__(self) -> None:
+        self.swapped = None
         self._names: dict[str, Any] = {}
         self._quick = ""
         self.reset()
@@ -58,6 +61,8 @@ class Clock:
         object.__setattr__(self, name, value)
         if name == "now":
             self._names[self._quick] = _quick_form(value)
+        elif name == "real" and self.swapped is not None:
+            self.swapped()
 
     def reset(self) -> None:
         """Go back to the clock of the machine."""
@@ -71,9 +76,14 @@ CLOCK_ID = 1
 """``time.CLOCK_MONOTONIC`` on Linux."""
 
 
+_MONOTONIC = time.monotonic if isinstance(time.monotonic, type(len)) else None
+_GETTIME = time.clock_gettime if sys.platform == "linux" else None
+
+
 def _quick_form(now: Callable[[], float]) -> Callable[[int], float]:
-    if now is time.monotonic and sys.platform == "linux":
-        return time.clock_gettime
+    # Libraries that freeze time put functions of their own in place of some only.
+    if now is _MONOTONIC and _GETTIME is not None:
+        return _GETTIME
     return lambda clock_id: now()
 
 

@@ -8,6 +8,7 @@ from policyctl.runtime.call import report_failure
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.errors import CircuitOpenError
 from policyctl.runtime.events import EVENTS
+from policyctl.runtime.gate import HAS_GIL
 from policyctl.runtime.signatures import is_awaitable
 from policyctl.runtime.telemetry.meter import CANCELLED, FAILURE
 
@@ -31,7 +32,11 @@ def refuse(policy: Policy, now: float | None) -> CircuitOpenError | None:
         return None
     wait = breaker.until - (CLOCK.now() if now is None else now)
     if wait > 0.0 and breaker.rejects and not policy.asleep:
-        breaker.rejected += 1
+        if HAS_GIL:
+            breaker.rejected += 1
+        else:
+            with breaker.lock:
+                breaker.rejected += 1
         if policy.meter is not None:
             policy.meter.refuse()
         return CircuitOpenError(policy.service, policy.operation, wait)

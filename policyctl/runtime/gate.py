@@ -18,11 +18,14 @@ it against the bytecode. Where the GIL is absent they take the lock instead.
 from __future__ import annotations
 
 import sys
-from _thread import allocate_lock
+from _thread import RLock, start_new_thread
 from types import CellType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from policyctl.runtime.breaker import Breaker
     from policyctl.runtime.bulkhead import Waiters
 
@@ -34,6 +37,19 @@ adds fastest, and larger than any number of attempts at once.
 """
 
 HAS_GIL: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+def later_if_mine(lock: object, do: Callable[..., object], *args: object) -> bool:
+    """Whether this thread holds ``lock``; then another one will call ``do(*args)``.
+
+    So it is where the garbage collector closes a coroutine in the middle of our work:
+    what was begun has to end before slots and permits are returned.
+    """
+    held: Any = lock
+    if not held._is_owned():
+        return False
+    start_new_thread(do, args)
+    return True
 
 
 class Gate:
@@ -57,7 +73,7 @@ class Gate:
         self.limit = UNUSUAL
         self.episode = 0
         self.stale = 0
-        self.lock = allocate_lock()
+        self.lock = RLock()
         self.breaker: Breaker | None = None
         self.waiters: Waiters | None = None
 
@@ -119,7 +135,7 @@ class Gate:
         Those of the forking thread may still end here. The gate stays flagged for as
         long as there may be any, because only the slow side does not count below zero.
         """
-        self.lock = allocate_lock()
+        self.lock = RLock()
         inside = self.count % UNUSUAL
         waiting = False
         if self.waiters is not None and self.waiters.queue:

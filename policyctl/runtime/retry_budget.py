@@ -70,7 +70,6 @@ class TokenBudget:
                 return False
             self._tokens -= 1.0
             if not self._flagged:
-                self._seen = CLOCK.now()
                 self._flag(True)
             return True
 
@@ -90,8 +89,7 @@ class TokenBudget:
         if not self._flagged:
             return
         now = CLOCK.now()
-        if self._seen:
-            tokens += (now - self._seen) * self.settings.floor
+        tokens += max(0.0, now - self._seen) * self.settings.floor
         self._seen = now
         most = self._most()
         self._tokens = min(self._tokens + tokens, most)
@@ -104,6 +102,7 @@ class TokenBudget:
 
     def _flag(self, flagged: bool) -> None:
         self._flagged = flagged
+        self._seen = CLOCK.now()
         with self._gate.lock:
             self._gate.add(UNUSUAL if flagged else -UNUSUAL)
 

@@ -170,9 +170,10 @@ class Wheel:
         limit: seconds that each of its attempts may take.
         loop: the event loop while a look is scheduled there, else None.
         free: the place to take next; others hang on it.
+        turn: which of the looks that were scheduled is the one to make.
     """
 
-    __slots__ = ("_late", "_places", "free", "limit", "loop")
+    __slots__ = ("_late", "_places", "free", "limit", "loop", "turn")
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
@@ -180,6 +181,7 @@ class Wheel:
         self._places: list[Place] = []
         self.loop: AbstractEventLoop | None = None
         self.free: Place | None = None
+        self.turn = 0
 
     def more(self) -> Place:
         """One more free place."""
@@ -206,7 +208,15 @@ class Wheel:
         self._schedule(loop, self.limit)
 
     def _schedule(self, loop: AbstractEventLoop, delay: float) -> None:
-        loop.call_later(delay + self._late if CLOCK.real else POLL, _Look(self))
+        self.turn += 1
+        delay = delay + self._late if CLOCK.real else POLL
+        loop.call_later(delay, _Look(self, self.turn))
+
+    def hurry(self) -> None:
+        """Look at once, from whatever thread this is: the clock is another one."""
+        loop = self.loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(_Look(self))
 
     def look(self) -> None:
         """Fire what is due, and schedule the next look or retire."""
@@ -256,14 +266,15 @@ class _Look:
     last reason for the wheel to hold the loop.
     """
 
-    __slots__ = ("_wheel",)
+    __slots__ = ("_turn", "_wheel")
 
-    def __init__(self, wheel: Wheel) -> None:
+    def __init__(self, wheel: Wheel, turn: int | None = None) -> None:
         self._wheel: Wheel | None = wheel
+        self._turn = turn
 
     def __call__(self) -> None:
         wheel, self._wheel = self._wheel, None
-        if wheel is not None:
+        if wheel is not None and self._turn in (None, wheel.turn):
             wheel.look()
 
     def __del__(self) -> None:
@@ -281,3 +292,11 @@ def find_wheel(loop: AbstractEventLoop, limit: float) -> Wheel:
         wheel = _WHEELS[loop, limit] = Wheel(limit)
         wheel.start(loop)
     return wheel
+
+
+def _hurry_all() -> None:
+    for wheel in list(_WHEELS.values()):
+        wheel.hurry()
+
+
+CLOCK.swapped = _hurry_all

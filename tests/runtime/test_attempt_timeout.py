@@ -401,6 +401,21 @@ async def test_wheel_follows_a_fake_clock() -> None:
             await task
 
 
+@pytest.mark.timing
+async def test_wheel_of_the_real_clock_follows_a_fake_one() -> None:
+    """C42: a call before the clock was swapped does not make later ones wait."""
+    policy = _policy(30.0)
+    await policy.call(asyncio.sleep, 0)
+    with fake_clock() as clock:
+        task = asyncio.create_task(policy.call(asyncio.sleep, 3600))
+        await asyncio.sleep(0)
+        clock.advance(30.0)
+        with pytest.raises(AttemptTimeoutError, match="after 30 s"):
+            await asyncio.wait_for(task, 10.0)
+    wheel = timer.find_wheel(asyncio.get_running_loop(), 30.0)
+    assert wheel.running == []
+
+
 async def test_cancels_in_one_step_never_leak() -> None:
     """TD-01: a result and a cancel in one loop step, both orders, many times."""
     policy = _policy(5.0, bulkhead=settings.Bulkhead(max_concurrent=1))

@@ -148,3 +148,18 @@ def test_parts_add_up_to_whole_tokens(ratio: float) -> None:
         tokens.success()
         taken += tokens.take()
         assert taken == floor(number * ratio + 1e-7)
+
+
+def test_time_from_zero_and_time_that_goes_back() -> None:
+    """The floor counts from any instant, and another clock takes no tokens away."""
+    gate = Gate()
+    with fake_clock(0.0) as clock:
+        block = settings.RetryBudget(ratio=0.0, floor=0.5, burst=4)
+        tokens = TokenBudget(block, gate)
+        for _ in range(4):
+            assert tokens.take()
+        clock.advance(2.0)
+        assert tokens.tokens == 1.0
+    with fake_clock(-1e6):
+        assert tokens.tokens == 1.0
+    assert gate.count == UNUSUAL

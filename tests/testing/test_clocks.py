@@ -7,7 +7,9 @@ import time
 
 import pytest
 
-from policyctl.runtime.clock import CLOCK
+from policyctl.runtime import wrappers
+from policyctl.runtime.clock import CLOCK, CLOCK_ID
+from policyctl.runtime.signatures import PREFIX
 from policyctl.testing import FakeClock, fake_clock, no_sleep
 
 
@@ -73,3 +75,18 @@ def test_a_clock_is_entered_once_at_a_time() -> None:
             clock.__enter__()
     with clock:
         assert CLOCK.now() == 1000.0
+
+
+def test_libraries_that_freeze_time_meet_one_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Wrappers read the same clock as the rest when ``time.monotonic`` is replaced."""
+    quick = wrappers._GLOBALS
+    try:
+        with monkeypatch.context() as frozen:
+            frozen.setattr(time, "monotonic", lambda: 5.0)
+            CLOCK.reset()
+            assert (CLOCK.now(), quick[f"{PREFIX}now"](CLOCK_ID)) == (5.0, 5.0)
+    finally:
+        CLOCK.reset()
+    assert CLOCK.now() <= quick[f"{PREFIX}now"](CLOCK_ID) <= time.monotonic()

@@ -9,7 +9,7 @@ is absent, and for everything unusual, a lock guards the counts.
 from __future__ import annotations
 
 from _bisect import bisect_left
-from _thread import allocate_lock
+from _thread import RLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Meter:
         self.fast = [0] * (len(BOUNDS) + 1)
         self.seconds = 0.0
         self._slow: Reading | None = None
-        self._lock = allocate_lock()
+        self._lock = RLock()
 
     def _unusual(self) -> Reading:
         """The counts of everything but quick successes, made when there is any."""
@@ -174,7 +174,7 @@ class Meter:
 
     def after_fork(self) -> None:
         """In a child process: count what this process does, from zero."""
-        self._lock = allocate_lock()
+        self._lock = RLock()
         self.fast[:] = [0] * len(self.fast)
         self.seconds = 0.0
         self._slow = None
