@@ -13,7 +13,7 @@ from policyctl.runtime.call import Call
 from policyctl.runtime.clock import CLOCK
 from policyctl.runtime.discarded import drop
 from policyctl.runtime.errors import NoThreadError, PolicyConfigError, PolicyError
-from policyctl.runtime.signatures import PLAIN
+from policyctl.runtime.signatures import PLAIN, is_awaitable
 from policyctl.runtime.threads import Job
 
 TYPE_CHECKING = False
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from policyctl.runtime.policy import Policy
+
+
+_awaited: set[str] = set()
+"""Policies of which a plain function has returned an awaitable (RT-01)."""
 
 
 class BlockingCallWarning(RuntimeWarning):
@@ -115,6 +119,7 @@ def _continue_in_task(call: Call) -> Any:
     """The caller awaits what the function returned; the policy guards that (RT-01)."""
     from policyctl.runtime.run_async import run_awaitable
 
+    _awaited.add(call.policy.name)
     return run_awaitable(call.policy, call.fn, call.args, call.kwargs, call.result)
 
 
@@ -127,11 +132,26 @@ def _fall_back(call: Call) -> Any:
     except Exception:
         # Raised and caught, so that a failure of the fallback shows both.
         answer = fallback.answer(error, call.args, call.kwargs)
+        if is_awaitable(answer) and call.policy.name not in _awaited:
+            raise _awaitable_answer(call.policy, answer) from error
         call.answered = True
         drop(error, None)
         return answer
     finally:
         error = None
+
+
+def _awaitable_answer(policy: Policy, answer: Any) -> PolicyConfigError:
+    """The error for a fallback that is asynchronous where the function is not."""
+    if hasattr(answer, "close"):
+        answer.close()
+    return PolicyConfigError(
+        f"the fallback of a plain function gave a {type(answer).__name__} to await",
+        path="fallback",
+        help="name a plain function, or guard a coroutine function",
+        service=policy.service,
+        operation=policy.operation,
+    )
 
 
 def attempt_call(call: Call, last: Attempt | None = None) -> Attempt:

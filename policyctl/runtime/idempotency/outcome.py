@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from policyctl.runtime.lazy import load
+from policyctl.runtime.lazy import load, loaded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,12 +27,23 @@ def encode_result(codec: Codec, result: Any) -> bytes:
 
 
 def encode_error(codec: Codec, error: Exception) -> bytes:
-    """The payload for an error; whatever the codec raises comes out."""
-    kind = type(error)
+    """The payload for an error; whatever the codec raises comes out.
+
+    A class that cannot be found again by its name, as one that a function defines, is
+    stored as the first of its bases that can.
+    """
+    kind = next(filter(_is_findable, type(error).__mro__))
     name = f"{kind.__module__}:{kind.__qualname__}".encode()
     state = {k: v for k, v in vars(error).items() if k != "__notes__"}
     content = codec.encode([list(error.args), state])
     return _ERROR + len(name).to_bytes(4, "big") + name + content
+
+
+def _is_findable(kind: type) -> bool:
+    try:
+        return loaded(f"{kind.__module__}:{kind.__qualname__}") is kind
+    except Exception:
+        return False
 
 
 def encode_unstorable(reason: str) -> bytes:
