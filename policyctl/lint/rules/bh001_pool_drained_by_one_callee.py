@@ -116,6 +116,12 @@ class PoolDrainedByOneCallee(Rule):
         if time is not None:
             slots = bulkhead_size(in_flight(load.per_client, time))
             help = f"add bulkhead: {{max_concurrent: {slots}}}"
+            if slots >= workers:
+                help = (
+                    f"add workers, or shorten attempt_timeout: healthy traffic alone "
+                    f"needs {show.count(slots, 'slot')}, and a bulkhead of so many "
+                    "isolates nothing"
+                )
         yield self.finding(
             context.place_of(edge),
             "attempt_timeout.total",

@@ -170,3 +170,19 @@ def test_a_share_of_a_parallel_call_is_no_more_than_that() -> None:
         policy("2s", call=", per_request: 0.5, mode: parallel"), "BH001"
     )
     assert "25/s x 2s = 50 calls bind 50%" in found.message
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("workers", "fits"), [(25, True), (24, False)])
+def test_no_bulkhead_as_large_as_the_workers_is_advised(
+    workers: int, fits: bool
+) -> None:
+    """50/s x p99 250 ms are 12.5 calls: 12.5 + 3 sqrt(12.5) = 23.1, so 24 slots."""
+    text = policy(
+        "3s",
+        "facts: {latency: {p99: 250ms}}\n    budget: 5s",
+        workers=f"workers: {workers}",
+    )
+    (found,) = lint_yaml(text, "BH001")
+    assert found.help is not None
+    assert found.help.startswith("add bulkhead") is fits
