@@ -121,7 +121,7 @@ def demand(service: Service, context: Context) -> Demand:
 def _demand(service: Service, context: Context) -> Demand:
     first, attempts = 0.0, 0.0
     missing: list[str] = []
-    layers, hits = layer_attempts(service), hit_ratio(service)
+    hits = hit_ratio(service)
     for operation in service.operations.values():
         load = context.traffic.of_operation(operation)
         if load.rate is None:
@@ -133,8 +133,34 @@ def _demand(service: Service, context: Context) -> Demand:
             continue
         total = attempts_at(operation, rate, context)
         first += origin_rate(min(rate, total), hits)
-        attempts += origin_rate(total * layers, hits)
+        attempts += _direct(operation, service, context)
     return Demand(first, attempts, tuple(missing))
+
+
+def _direct(operation: Operation, service: Service, context: Context) -> float:
+    """Attempts/s at one operation, past a cache, that its own callers make."""
+    rate = context.traffic.at_least(operation.id)
+    if rate == 0:
+        return 0.0
+    total = attempts_at(operation, rate, context) * layer_attempts(service)
+    return origin_rate(total, hit_ratio(service))
+
+
+def demand_along_paths(service: Service, context: Context) -> Demand:
+    """The demand with what callers further up repeat: F5 weighted by ``R(s)``.
+
+    Of each operation the larger of two lower bounds counts: the attempts of its own
+    callers, and those that arrive along the paths of the call graph.
+    """
+    own, hits = demand(service, context), hit_ratio(service)
+    attempts = sum(
+        max(
+            _direct(operation, service, context),
+            origin_rate(context.worst_loads.get(operation.id, 0.0), hits),
+        )
+        for operation in service.operations.values()
+    )
+    return Demand(own.first, max(own.attempts, attempts), own.missing)
 
 
 def _counts_processes(policy: Operation) -> bool:

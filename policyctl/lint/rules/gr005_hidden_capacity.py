@@ -7,9 +7,11 @@ from typing import ClassVar
 
 from policyctl.diagnostics import Severity
 from policyctl.lint import amplify, place, show
-from policyctl.lint.compare import reaches
+from policyctl.lint.compare import over, reaches
 from policyctl.lint.context import Context
 from policyctl.lint.formulas.load import hidden_capacity
+from policyctl.lint.graph import Edge
+from policyctl.lint.paths import Way
 from policyctl.lint.rule import Outcomes, Rule, missing
 from policyctl.resolve.policy import Service
 
@@ -19,9 +21,10 @@ class HiddenCapacity(Rule):
 
     What:
         All callers' first tries, multiplied by their attempts when everything fails,
-        reach the capacity: `sum of lam x A >= C`. The load that the service still
-        recovers from by itself, its hidden capacity, is `C / A`. For services marked
-        `critical` it is an error. If that is so only with one instance lost, it is info.
+        reach the capacity: `sum of lam x A >= C`. Callers further up that repeat the
+        calls count, too. The load that the service still recovers from by itself, its
+        hidden capacity, is `C / A`. For services marked `critical` it is an error. If
+        that is so only with one instance lost, it is info.
 
     Why:
         Between the hidden and the advertised capacity a service runs well until the
@@ -78,12 +81,12 @@ class HiddenCapacity(Rule):
     def check_service(self, service: Service, context: Context) -> Outcomes:
         capacity = service.facts.capacity
         if capacity is None:
-            if _multiplies(service):
+            if _multiplies(service) or _way_to(service, context):
                 yield from missing([f"{service.name}.facts.capacity"])
             return
         if not service.operations:
             return
-        demand = amplify.demand(service, context)
+        demand = amplify.demand_along_paths(service, context)
         if not reaches(demand.attempts, capacity) or demand.first == 0:
             yield from missing(demand.missing)
             yield from self._with_one_less(service, demand, capacity)
@@ -91,12 +94,13 @@ class HiddenCapacity(Rule):
         factor = demand.factor
         recovers = 0.0 if math.isinf(factor) else hidden_capacity(capacity, factor)
         source = service.facts.source
+        along = _along(service, demand, context)
         yield self.finding(
             place.of_service(service),
             "facts.capacity",
             f"{show.rate(demand.first)} planned, but overloaded {service.name} recovers "
             f"only below {show.rate(recovers)}: capacity {show.rate(capacity)} / "
-            f"{show.number(factor)} attempts"
+            f"{show.number(factor)} attempts{along}"
             + ("" if source is None else f" (capacity from {source})"),
             severity=Severity.ERROR if service.critical else None,
             help=_help(demand.first, capacity),
@@ -121,6 +125,50 @@ class HiddenCapacity(Rule):
             severity=Severity.INFO,
             help=_help(demand.first, left),
         )
+
+
+def _along(service: Service, demand: amplify.Demand, context: Context) -> str:
+    """The path that most of the attempts come along, if more than direct callers."""
+    if not over(demand.attempts, amplify.demand(service, context).attempts):
+        return ""
+    way = _way_to(service, context)
+    if way is None:
+        return ""
+    edges, whole = _last_edges(way)
+    factors = [(edge.caller, context.retry_paths.factor(edge)) for edge in edges]
+    before = "" if whole else "... x "
+    return f", with {before}{show.factors(factors)} on one path"
+
+
+def _way_to(service: Service, context: Context) -> Way | None:
+    """The path with the largest product of attempts to a service, if any repeats."""
+    paths = context.retry_paths
+    ways: list[Way] = []
+    for operation in service.operations.values():
+        ways += paths.through.get(operation.id, {}).values()
+        if operation.id in paths.ending:
+            ways.append(paths.ending[operation.id])
+    best = max(ways, key=lambda way: way.weight, default=None)
+    return None if best is None or best.weight == 0 else best
+
+
+def _last_edges(way: Way) -> tuple[list[Edge], bool]:
+    """The last retrying edges of a path, and whether these are all; paths can be long."""
+    found: list[Edge] = []
+    step: Way | None = way
+    for _ in range(_LONGEST_WALK):
+        if step is None or step.edge is None or step.retrying is None:
+            return found[::-1], True
+        if step.retrying is step.edge:
+            if len(found) == _MOST_FACTORS:
+                break
+            found.append(step.edge)
+        step = step.before
+    return found[::-1], False
+
+
+_MOST_FACTORS = 5
+_LONGEST_WALK = 200
 
 
 def _multiplies(service: Service) -> bool:

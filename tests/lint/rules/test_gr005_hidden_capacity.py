@@ -155,3 +155,84 @@ def test_layers_in_front_multiply(capacity: str, count: int) -> None:
     mesh = "layers: [{name: mesh, max_attempts: 2}]"
     text = policy(capacity).replace("source: load test 41", mesh)
     assert len(lint_yaml(text, "GR005")) == count
+
+
+def chain(
+    rate: str = "100/s",
+    capacity: str = "capacity: 300/s",
+    retry_on: str = "[timeout]",
+    inner: str = "",
+) -> str:
+    """web calls api with three attempts, api calls store once, or with ``inner``."""
+    return f"""\
+version: 1
+service: web
+operations: {{page: {{transport: local, facts: {{rate: {rate}}}, calls: [{{to: api.load}}]}}}}
+---
+version: 1
+service: api
+operations:
+  load:
+    transport: http
+    idempotent: true
+    retry: {{max_attempts: 3, retry_on: {retry_on}, retry_on_status: []}}
+    calls: [{{to: store.read}}]
+---
+version: 1
+service: store
+facts: {{{capacity}}}
+operations: {{read: {{transport: http, idempotent: true{inner}}}}}
+"""
+
+
+@pytest.mark.boundary
+@pytest.mark.parametrize(("rate", "count"), [("100/s", 1), ("99/s", 0)])
+def test_retries_further_up_arrive_too(rate: str, count: int) -> None:
+    """The calls of the store are not retried, but web repeats what leads to them."""
+    assert len(lint_yaml(chain(rate), "GR005")) == count
+
+
+def test_message_of_a_path() -> None:
+    """3 attempts of web and 2 of api make 6 at the store: 300/s / 6 = 50/s."""
+    (one,) = lint_yaml(chain(), "GR005")
+    assert one.message == (
+        "100/s planned, but overloaded store recovers only below 100/s: capacity 300/s / "
+        "3 attempts, with web.page 3 on one path"
+    )
+    (two,) = lint_yaml(chain(inner=", retry: {max_attempts: 2}"), "GR005")
+    assert two.message == (
+        "100/s planned, but overloaded store recovers only below 50/s: capacity 300/s / "
+        "6 attempts, with web.page 3 x api.load 2 on one path"
+    )
+
+
+def test_long_paths_are_told_by_their_end() -> None:
+    """Of eight hops that try twice, those of clients outside included, five are named."""
+    texts = [
+        f"version: 1\nservice: s{n}\noperations:\n  go:\n    transport: http\n"
+        "    idempotent: true\n    retry: {max_attempts: 2}\n"
+        + (f"    calls: [{{to: s{n + 1}.go}}]\n" if n < 7 else "")
+        + ("    facts: {rate: 10/s}\n" if n == 0 else "")
+        for n in range(8)
+    ]
+    texts[7] += "facts: {capacity: 1280/s}\n"
+    (found,) = lint_yaml("---\n".join(texts), "GR005")
+    assert found.message == (
+        "10/s planned, but overloaded s7 recovers only below 5/s: capacity 1280/s / 256 "
+        "attempts, with ... x s2.go 2 x s3.go 2 x s4.go 2 x s5.go 2 x s6.go 2 on one path"
+    )
+
+
+def test_retries_that_repeat_nothing_do_not_count() -> None:
+    """Who tries again only what was not sent sends the store nothing twice."""
+    assert lint_yaml(chain(retry_on="[not_sent]"), "GR005") == []
+
+
+@pytest.mark.missing_facts
+def test_capacity_below_retrying_callers_is_missing() -> None:
+    """The store's capacity would let the rule look at what arrives along the path."""
+    result = run_yaml(chain(capacity=""), "GR005")
+    facts = [s.fact for s in result.coverage.skipped]
+    assert "store.facts.capacity" in facts
+    quiet = run_yaml(chain(capacity="", retry_on="[not_sent]"), "GR005")
+    assert "store.facts.capacity" not in [s.fact for s in quiet.coverage.skipped]
