@@ -24,7 +24,7 @@ CODES = {
     "slack_2022": "CB009 FB003",
     "discord_2020": "RT001 RT004 RT006 RT011",
     "facebook_2010": "FB003",
-    "cascading_2016": "GR001 GR002 RT001 RT006",
+    "cascading_2016": "GR001 GR002 GR005 RT001 RT006",
     "twilio_2013": "ID001 RT001",
     "metastable_2021": "GR005 QU005 RT006",
     "visibility_2019": "ID004 QU006",

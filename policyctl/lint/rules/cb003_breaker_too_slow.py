@@ -126,10 +126,8 @@ class BreakerTooSlow(Rule):
             binding = reaches(in_flight(taken, worst_case(policy)), workers)
             lasting = workers / taken if binding else math.inf
         if over(slow.detected, lasting):
-            end = (
-                f", but {edge.service.name} has none of its "
-                f"{show.count(workers or 0, 'worker')} left after {show.duration(lasting)}"
-            )
+            none = "no worker" if workers == 1 else f"none of its {workers} workers"
+            end = f", but {edge.service.name} has {none} left after {show.duration(lasting)}"
         elif objective is not None and over(slow.detected, objective):
             end = f", over the objective {show.duration(objective)} of {edge.service.name}"
         else:

@@ -201,3 +201,9 @@ def test_parallel_calls_of_a_request_hold_one_worker(mode: str, count: int) -> N
         "get_price}]", f"get_price, per_request: 20, mode: {mode}}}]"
     )
     assert len(lint_yaml(text, "CB003")) == count
+
+
+def test_a_single_worker_is_said_as_one() -> None:
+    """One worker is gone with the first call, after 1 / 50 per second."""
+    (found,) = lint_yaml(policy(facts="workers: 1"), "CB003")
+    assert found.message.endswith("but shop has no worker left after 20ms")
