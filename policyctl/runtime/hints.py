@@ -29,7 +29,7 @@ def retry_hint(outcome: object) -> float | None:
     in a number called ``retry_after``, and in gRPC's pushback.
     """
     for holder in (outcome, _attribute(outcome, "response")):
-        hint = _from_headers(_attribute(holder, "headers"))
+        hint = _from_headers(_headers_of(holder))
         if hint is not None:
             return hint
     given = _attribute(outcome, "retry_after")
@@ -79,17 +79,53 @@ def _instant(text: str) -> float | None:
         return None
 
 
+def _headers_of(holder: Any) -> Any:
+    """Headers, which botocore has in a dictionary instead of an attribute."""
+    if type(holder) is not dict:
+        return _attribute(holder, "headers")
+    try:
+        return holder["ResponseMetadata"]["HTTPHeaders"]
+    except Exception:
+        return None
+
+
 def _from_headers(headers: Any) -> float | None:
     if headers is None:
         return None
-    for name in ("Retry-After", "retry-after"):
-        try:
-            value = headers.get(name)
-            if value is not None:
-                return parse_retry_after(value, headers.get("Date"))
-        except Exception:
+    try:
+        value = _header(headers, "retry-after")
+        if value is None:
             return None
+        return parse_retry_after(_text(value), _text(_header(headers, "date")))
+    except Exception:
+        return None
+
+
+def _header(headers: Any, name: str) -> Any:
+    """The first value of a header, however its client spells and holds them."""
+    pairs: Any = headers if isinstance(headers, (list, tuple)) else ()
+    if hasattr(headers, "get"):
+        for spelling in (name.title(), name):
+            value = headers.get(spelling)
+            if value is not None:
+                return value
+        if isinstance(headers, dict):
+            pairs = headers.items()
+    for key, value in pairs:
+        if str(_text(key)).lower() == name:
+            return value
     return None
+
+
+def _text(value: Any) -> Any:
+    """A header's value as text, where it is bytes, a number or alone in a list."""
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        (value,) = value
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if type(value) in (int, float):
+        return str(value)
+    return value
 
 
 def _from_metadata(metadata: Any) -> float | None:
@@ -97,7 +133,7 @@ def _from_metadata(metadata: Any) -> float | None:
         pairs: Any = metadata() if metadata is not None else ()
         for key, value in pairs or ():
             if key == "grpc-retry-pushback-ms":
-                text = value.decode("latin-1") if isinstance(value, bytes) else value
+                text = _text(value)
                 digits = _is_digits(text) and len(text) <= _LONGEST_TEXT
                 return min(int(text) / 1000, LONGEST) if digits else inf
     except Exception:

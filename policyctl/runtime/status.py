@@ -20,7 +20,8 @@ def status_of(outcome: object) -> int | str | None:
     Looked for in this order: ``status_code``, ``status``, ``code`` (called if it is
     callable, as in grpc), then the same and ``ResponseMetadata`` of ``response``, then
     ``sqlstate`` and ``pgcode`` of the object and of ``orig``. Numbers win over texts;
-    members of an enum count by number or else by name. Three digits are a number.
+    members of an enum count by number or else by name. Three digits are a number, also
+    with a reason behind them: ``503 Service Unavailable``.
     """
     if type(outcome) in _PLAIN:
         return None
@@ -82,8 +83,9 @@ def _plain(value: Any) -> int | str | None:
     if isinstance(value, int):
         return int(value)
     if isinstance(value, str):
-        if len(value) == 3 and value.isascii() and value.isdigit():
-            return int(value)
+        digits, after = value[:3], value[3:4]
+        if len(digits) == 3 and digits.isascii() and digits.isdigit() and after in " ":
+            return int(digits)
         return value.upper() or None
     return _enum_status(value)
 

@@ -1,4 +1,4 @@
-"""What servers ask of retries: kubescape/kubevuln #754, Bike4Mind #2159, grpc/proposal A6.
+"""What servers ask of retries: kubescape/kubevuln #754, hermes-agent #84738, grpc A6.
 
 A ``Retry-After`` of zero, or an instant that has passed by clock skew alone, turned off
 the back-off just when a server was struggling. A gRPC server that pushes back with a
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -104,4 +104,59 @@ async def test_pushback_in_milliseconds_is_waited_for(
     fn = script(RpcError("250"), RpcError(b"750"), "done")
     began = clock.now()
     assert await form.guard(generated(GRPC)["get"], fn)() == "done"
+    assert clock.now() - began == pytest.approx(1.0)
+
+
+ANSWERS = {
+    "capitals": {"RETRY-AFTER": "4"},
+    "bytes": {"Retry-After": b"4"},
+    "number": {"retry-after": 4},
+    "list": {"Retry-After": ["4"]},
+    "pairs": [("Content-Type", "text/plain"), ("retry-After", "4")],
+    "raw pairs": [(b"retry-after", b"4")],
+}
+
+
+@pytest.mark.parametrize("headers", ANSWERS.values(), ids=ANSWERS)
+async def test_headers_of_any_client_are_read(
+    headers: Any, generated: Generated, form: Any, script: Any, clock: Any
+) -> None:
+    """However a client spells and holds them."""
+    fn = script(SimpleNamespace(status="503 Service Unavailable", headers=headers), 7)
+    began = clock.now()
+    assert await form.guard(generated(HTTP)["get"], fn)() == 7
+    assert clock.now() - began == pytest.approx(4.0)
+
+
+async def test_the_headers_of_botocore_are_read(
+    generated: Generated, form: Any, script: Any, clock: Any
+) -> None:
+    """Its errors hold a dictionary."""
+
+    class ClientError(Exception):
+        """As botocore raises it."""
+
+        response: ClassVar[dict[str, Any]] = {
+            "ResponseMetadata": {
+                "HTTPStatusCode": 503,
+                "HTTPHeaders": {"retry-after": "4"},
+            }
+        }
+
+    fn = script(ClientError(), 7)
+    began = clock.now()
+    assert await form.guard(generated(HTTP)["get"], fn)() == 7
+    assert clock.now() - began == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(
+    "hint", ["9" * 400, b"\xff", {}, [], ["3", "5"], True, float("nan")]
+)
+async def test_headers_that_say_nothing_leave_the_back_off(
+    hint: Any, generated: Generated, form: Any, script: Any, clock: Any
+) -> None:
+    """No value breaks the call, and each waits as the policy says."""
+    answer = SimpleNamespace(status_code=503, headers={"Retry-After": hint})
+    began = clock.now()
+    assert await form.guard(generated(HTTP)["get"], script(answer, 7))() == 7
     assert clock.now() - began == pytest.approx(1.0)
