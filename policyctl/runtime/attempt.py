@@ -221,11 +221,11 @@ class Attempt:
             c = self.policy.gate.cell
             c.cell_contents, self.holds_slot = c.cell_contents + 1, True
             return True
-        c, queue, most = waiters.gate.cell, waiters.queue, waiters.max_concurrent
-        c.cell_contents, self.holds_slot = (
-            ok := (n := c.cell_contents) % UNUSUAL < most and not queue
-        ) + n, ok
-        return ok
+        c, q, most = waiters.gate.cell, waiters.queue, waiters.max_concurrent
+        # fmt: off
+        c.cell_contents, self.holds_slot = (k := (n := c.cell_contents) % UNUSUAL < most and not q) + n, k  # noqa: E501
+        # fmt: on
+        return k
 
     def wait_limit(self, now: float) -> float:
         """Until when to wait for a slot; ``now`` where waiting is not wanted."""

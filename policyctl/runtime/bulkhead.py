@@ -133,12 +133,10 @@ class Waiters:
         """Take a slot if one is free and nobody waits for it."""
         if not HAS_GIL or self.settings.mode != "enforce":
             return self._try_under_lock()
-        c, queue, most = self.gate.cell, self.queue, self.max_concurrent
+        c, q, most = self.gate.cell, self.queue, self.max_concurrent
         # One line, so that nobody enters or leaves at the side meanwhile.
-        c.cell_contents = (
-            ok := (n := c.cell_contents) % UNUSUAL < most and not queue
-        ) + n
-        return ok
+        c.cell_contents = (k := (n := c.cell_contents) % UNUSUAL < most and not q) + n
+        return k
 
     def _try_under_lock(self) -> bool:
         gate = self.gate

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import dis
+import inspect
 import sys
+import textwrap
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,6 +15,7 @@ from typing import Any
 import pytest
 
 from policyctl.runtime import settings
+from policyctl.runtime.attempt import Attempt
 from policyctl.runtime.bulkhead import Waiters
 from policyctl.runtime.gate import HAS_GIL, UNUSUAL, Gate
 from policyctl.runtime.policy import Policy
@@ -81,12 +85,17 @@ def test_gate_lines_cannot_be_interrupted(
         (Gate.one_out, 1),
         (Waiters.try_enter, 1),
         (Waiters.release, 1),
+        (Attempt.take_slot, 2),
+        (Attempt._leave_slot, 1),
     ],
 )
 def test_lines_outside_the_lock_cannot_be_interrupted(
     function: Callable[..., Any], lines: int
 ) -> None:
-    """The slow side counts in single statements too, where it has no lock."""
+    """The slow side counts in single statements of one line each, where it has no lock.
+
+    A debugger or a tracer of coverage is called at each new line of a statement too.
+    """
     found = _lines_that_store(function, "cell_contents")
     assert len(found) == lines
     for line in found:
