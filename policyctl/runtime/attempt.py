@@ -223,7 +223,7 @@ class Attempt:
             return True
         c, q, most = waiters.gate.cell, waiters.queue, waiters.max_concurrent
         # fmt: off
-        c.cell_contents, self.holds_slot = (k := (n := c.cell_contents) % UNUSUAL < most and not q) + n, k  # noqa: E501
+        c.cell_contents, self.holds_slot = (k := (n := c.cell_contents) % UNUSUAL < most and not q) + n, k
         # fmt: on
         return k
 

@@ -100,6 +100,11 @@ def test_lines_outside_the_lock_cannot_be_interrupted(
     assert len(found) == lines
     for line in found:
         assert [i.opname for i in line if _may_switch(i)] == []
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))):
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            assert (
+                "cell_contents" not in ast.dump(node) or node.end_lineno == node.lineno
+            )
 
 
 def test_hammer_of_the_slow_side_passes_no_limit() -> None:
