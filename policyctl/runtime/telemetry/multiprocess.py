@@ -1,7 +1,9 @@
 """Metrics for prometheus_client's multiprocess mode: written to its files.
 
 There a scrape reads the files that each process writes and asks no collector. A beat
-writes ours every few seconds, and once more when the process ends. What a file holds
+writes ours every few seconds, and once more when the process ends: then its gauges say
+that nothing is in use, no circuit breaker is in any state and no heart beats, because
+their files stay for as long as nobody calls ``mark_process_dead``. What a file holds
 already, of an earlier process with the same number, stays counted.
 """
 
@@ -10,6 +12,7 @@ from __future__ import annotations
 import atexit
 import os
 from _thread import allocate_lock
+from math import nan
 
 from policyctl.runtime.telemetry import names
 from policyctl.runtime.telemetry.beat import BEAT
@@ -42,12 +45,16 @@ class Files:
 
         self._make: Any = ValueClass
         self._values: dict[tuple[str, tuple[str, ...]], tuple[Any, float]] = {}
+        self._ends = False
 
-    def write(self) -> None:
-        """Bring the files up to date."""
+    def write(self, *, last: bool = False) -> None:
+        """Bring the files up to date; for the ``last`` time as the process ends."""
         with _writing:
+            self._ends |= last
             for metric, name, labels, values, number in _numbers(collect()):
                 value, before = self._value(metric, name, labels, values)
+                if self._ends and metric.kind == "gauge":
+                    number = nan if metric is names.HEARTBEAT else 0.0
                 value.set(before + number)
 
     def _value(
@@ -92,7 +99,7 @@ def write_last() -> None:
     if _files is None:
         return
     try:
-        _files.write()
+        _files.write(last=True)
     except Exception as error:
         report("writing metrics failed", error)
 

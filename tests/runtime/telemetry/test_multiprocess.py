@@ -41,12 +41,14 @@ PREFORK = """
                     buy(False)
                 except OSError:
                     pass
-            multiprocess.write_last()
+            multiprocess._files.write()
             os._exit(0)
         children.append(child)
     for child in children:
         assert os.waitpid(child, 0)[1] == 0
     buy()
+    multiprocess._files.write()
+    os._exit(0)
 """
 
 
