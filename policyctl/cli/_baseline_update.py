@@ -88,7 +88,7 @@ def show(console: Console, outcome: Outcome) -> int:
     """Say what became of the baseline; return the exit code."""
     if outcome.update is None:
         report = Report.of(outcome.errors, outcome.sources, files=1)
-        console.write_error(reports.render("text", report, color=console.error_color))
+        console.write_report(report)
         console.error(
             f"{outcome.display} is left as it was",
             "mend what stops validation first; a baseline cannot hold it",

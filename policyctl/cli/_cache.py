@@ -52,7 +52,12 @@ def applies(arguments: Sequence[str]) -> bool:
     return arguments[0] == "validate" and "--diff" not in arguments
 
 
-def key_of(arguments: Sequence[str], out_color: bool, err_color: bool) -> str:
+def key_of(
+    arguments: Sequence[str],
+    out_color: bool,
+    err_color: bool,
+    widths: tuple[int | None, int | None],
+) -> str:
     """The name of a run's entry: everything that decides its output beside files."""
     from hashlib import blake2b
 
@@ -63,6 +68,7 @@ def key_of(arguments: Sequence[str], out_color: bool, err_color: bool) -> str:
         os.getcwd(),
         out_color,
         err_color,
+        widths,
         tuple(sys.path),
         tuple(arguments),
     )

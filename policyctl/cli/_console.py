@@ -5,7 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from policyctl.reports.report import Report
+
+NARROWEST = 20
+"""Columns below which nothing is fitted any more."""
 
 
 def wants_color(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
@@ -31,6 +37,17 @@ def is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
+def columns(stream: TextIO | None) -> int | None:
+    """The width of the terminal behind a stream; None where it is none."""
+    try:
+        if stream is None or not stream.isatty():
+            return None
+        width = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return None
+    return width if width >= NARROWEST else None
+
+
 class Console:
     """Where a command writes. A reader that closed the pipe is not an error.
 
@@ -45,6 +62,7 @@ class Console:
         self.err = err
         self.color = wants_color(out, environment)
         self.error_color = wants_color(err, environment)
+        self.width, self.error_width = self.widths = columns(out), columns(err)
         self.closed = out is None
         self.log: list[tuple[str, str]] | None = None
 
@@ -89,6 +107,16 @@ class Console:
         if self.log is not None:
             self.log.append(("err", text))
         self.draw(text)
+
+    def write_report(self, report: Report) -> None:
+        """Write findings to standard error, as text."""
+        from policyctl import reports
+
+        self.write_error(
+            reports.render(
+                "text", report, color=self.error_color, width=self.error_width
+            )
+        )
 
     def draw(self, text: str) -> None:
         """Write to standard error what belongs to this run alone, such as progress."""

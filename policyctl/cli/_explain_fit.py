@@ -4,26 +4,9 @@ from __future__ import annotations
 
 import re
 from textwrap import wrap
-from typing import TextIO
-
-NARROWEST = 20
-"""Columns below which nothing is fitted any more."""
 
 _BAR = re.compile(r"( +\S+  \|[=. ]+\|)  (.*)")
 _ESCAPE = re.compile(r"\033\[\d+m")
-
-
-def columns(stream: TextIO | None) -> int | None:
-    """The width of the terminal behind a stream; None where it is none."""
-    import os
-
-    try:
-        if stream is None or not stream.isatty():
-            return None
-        width = os.get_terminal_size(stream.fileno()).columns
-    except (OSError, ValueError):
-        return None
-    return width if width >= NARROWEST else None
 
 
 def text(page: str, width: int) -> str:

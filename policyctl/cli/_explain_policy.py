@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from policyctl import config, reports
+from policyctl import config
 from policyctl.cli import (
     _exit,
-    _explain_fit,
     _explain_rules,
     _lint,
     _policy_page,
@@ -67,8 +66,8 @@ def explain(console: Console, request: Request, format: TextOrJson) -> int:
         }
         console.write_utf8(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     else:
-        width = _explain_fit.columns(console.out)
-        console.write(_policy_page.as_text(page, looked, console.color, width))
+        text = _policy_page.as_text(page, looked, console.color, console.width)
+        console.write(text)
     if errors:
         number = plural(len(errors), "error")
         console.note(f"note: {number} in other policies; run policyctl validate")
@@ -108,7 +107,7 @@ def _say_errors(
 ) -> int:
     """Show why the asked service may be missing."""
     report = Report.of(found, session.sources(found), files=session.reported_files)
-    console.write_error(reports.render("text", report, color=console.error_color))
+    console.write_report(report)
     console.error(f"there is no {name} among the policies without errors")
     return _exit.code_for(found, Severity.ERROR)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from policyctl import config, reports
+from policyctl import config
 from policyctl.cli import _exit, _memo, _recording, _session
 from policyctl.cli._console import Console
 from policyctl.cli._errors import UsageError
@@ -292,7 +292,7 @@ def _print(
     console: Console, outcome: Outcome, findings: tuple[Diagnostic, ...]
 ) -> None:
     report = Report.of(findings, outcome.sources, files=outcome.files)
-    console.write_error(reports.render("text", report, color=console.error_color))
+    console.write_report(report)
 
 
 def print_comparison(console: Console, outcome: Outcome, *, names: bool) -> int:

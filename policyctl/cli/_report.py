@@ -113,7 +113,9 @@ def write(console: Console, report: Report, target: Target) -> None:
         deliver(Path(target.file), text.encode("utf-8", "backslashreplace"))
         return
     machine = reports.is_machine_format(target.format)
-    text = reports.render(target.format, report, color=console.color)
+    text = reports.render(
+        target.format, report, color=console.color, width=console.width
+    )
     if machine:
         console.write_utf8(text)
     else:

@@ -53,7 +53,7 @@ def _answer(console: Console, arguments: list[str]) -> int:
     """The exit code of a command, from the cache where nothing has changed."""
     if not _cache.applies(arguments):
         return _invoke(arguments)
-    key = _cache.key_of(arguments, console.color, console.error_color)
+    key = _cache.key_of(arguments, console.color, console.error_color, console.widths)
     known = _cache.find(key)
     if known is not None:
         console.replay(known[1])
@@ -109,7 +109,6 @@ def _fail(console: Console, error: Exception) -> int:
     if report is None:
         console.error(*_errors.describe(error))
     else:
-        from policyctl import reports
 
-        console.write_error(reports.render("text", report, color=console.error_color))
+        console.write_report(report)
     return FAILED

@@ -2,7 +2,8 @@
 
 A format is a module of this folder, whose name does not begin with an underscore, with
 ``render(report) -> str``. One that can colour its output takes ``color`` as a keyword
-and says so by ``TAKES_COLOR = True``; one for machines, to be written as UTF-8 whatever
+and says so by ``TAKES_COLOR = True``, one that fits a terminal takes ``width`` and says
+``TAKES_WIDTH = True``; one for machines, to be written as UTF-8 whatever
 the locale says, has ``MACHINE = True``.
 """
 
@@ -34,18 +35,24 @@ def is_machine_format(name: str) -> bool:
     return bool(getattr(_load(name), "MACHINE", False))
 
 
-def render(name: str, report: Report, *, color: bool = False) -> str:
+def render(
+    name: str, report: Report, *, color: bool = False, width: int | None = None
+) -> str:
     """Return ``report`` in the format ``name``, ending in a line break.
+
+    ``width`` is that of the terminal that shows it, None where there is none.
 
     Raises:
         ValueError: there is no such format.
     """
     module = _load(name)
+    options: dict[str, object] = {}
     if color and getattr(module, "TAKES_COLOR", False):
-        colored: str = module.render(report, color=True)
-        return colored
-    plain: str = module.render(report)
-    return plain
+        options["color"] = True
+    if width is not None and getattr(module, "TAKES_WIDTH", False):
+        options["width"] = width
+    text: str = module.render(report, **options)
+    return text
 
 
 def _load(name: str) -> ModuleType:

@@ -40,11 +40,11 @@ class Row:
     number: int | None = None
 
 
-def excerpt(source: Source, marks: Sequence[Mark]) -> list[Row]:
+def excerpt(source: Source, marks: Sequence[Mark], width: int = MAX_WIDTH) -> list[Row]:
     """Return the lines that hold the marks, in order, each with its underlines.
 
     Tabs are widened, wide and combining characters measured, control characters shown
-    as escapes, and long lines cropped around the first mark. A mark over several lines
+    as escapes, and lines over ``width`` cropped around the first mark. A mark over several lines
     is drawn on its first.
     """
     by_line: dict[int, list[Mark]] = {}
@@ -57,24 +57,27 @@ def excerpt(source: Source, marks: Sequence[Mark]) -> list[Row]:
     for line, on_line in by_line.items():
         if before is not None and line > before + 1:
             rows.append(Row("gap", "..."))
-        rows.extend(_line_rows(source.line_text(line), line, on_line))
+        rows.extend(_line_rows(source.line_text(line), line, on_line, width))
         before = line
     return rows
 
 
-def _line_rows(text: str, line: int, marks: Sequence[Mark]) -> list[Row]:
+def _line_rows(text: str, line: int, marks: Sequence[Mark], most: int) -> list[Row]:
     """The rows of one line; marks too far apart for one cropped row get rows of own."""
-    if len(marks) > 1 and _width(text[:_MAX_CHARACTERS].expandtabs(1)) > MAX_WIDTH:
+    if len(marks) > 1 and _width(text[:_MAX_CHARACTERS].expandtabs(1)) > most:
         in_order = sorted(marks, key=lambda m: m.span.column)
-        return [row for mark in in_order for row in _one_window(text, line, [mark])]
-    return _one_window(text, line, marks)
+        return [
+            row for mark in in_order for row in _one_window(text, line, [mark], most)
+        ]
+    return _one_window(text, line, marks, most)
 
 
-def _one_window(text: str, line: int, marks: Sequence[Mark]) -> list[Row]:
+def _one_window(text: str, line: int, marks: Sequence[Mark], most: int) -> list[Row]:
     first = marks[0].span.column - 1
     text, shift = _window(text, first)
     cells, positions = _plain_cells(text) or _cells(text)
-    start, end = _crop(positions, positions[min(max(first - shift, 0), len(text))])
+    focus = positions[min(max(first - shift, 0), len(text))]
+    start, end = _crop(positions, focus, most)
     shown, offset = _cut(cells, positions, start, end)
     limit = _width(shown)
     rows = [Row("source", shown, line)]
@@ -134,13 +137,13 @@ def _width(text: str) -> int:
     return sum(map(_cell_width, text))
 
 
-def _crop(positions: Sequence[int], focus: int) -> tuple[int, int]:
+def _crop(positions: Sequence[int], focus: int, most: int) -> tuple[int, int]:
     """The range of cells to show, so that ``focus`` is among them."""
     total = positions[-1]
-    if total <= MAX_WIDTH:
+    if total <= most:
         return 0, total
-    start = max(0, min(focus - _CONTEXT, total - MAX_WIDTH))
-    return start, start + MAX_WIDTH
+    start = max(0, min(focus - min(_CONTEXT, most // 3), total - most))
+    return start, start + most
 
 
 def _cut(

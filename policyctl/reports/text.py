@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policyctl.diagnostics import Diagnostic, Severity, Span
-from policyctl.reports._excerpt import Mark, Row, excerpt
+from policyctl.reports._excerpt import MAX_WIDTH, Mark, Row, excerpt
 from policyctl.reports.encode import one_line
 from policyctl.reports.report import Report
 from policyctl.source.nodes import Source
 
 TAKES_COLOR = True
+TAKES_WIDTH = True
 LINE = 160
 """Characters of a line for a finding that is good to know."""
 
@@ -26,12 +27,13 @@ _STYLES = {
 }
 
 
-def render(report: Report, *, color: bool = False) -> str:
+def render(report: Report, *, color: bool = False, width: int | None = None) -> str:
     """Return findings with excerpts, then infos a line each, notes and a summary.
 
-    Infos that make the run fail are shown like the others.
+    Infos that make the run fail are shown like the others. Excerpts fit into ``width``
+    columns, so that carets stay below what they mean.
     """
-    painter = _Painter(color)
+    painter = _Painter(color, width)
     brief = [d for d in report.findings if _is_brief(d, report)]
     full = [d for d in report.findings if not _is_brief(d, report)]
     blocks = [f"{_finding(finding, report, painter)}\n\n" for finding in full]
@@ -79,10 +81,17 @@ def _fixable(report: Report) -> Iterator[str]:
 
 
 class _Painter:
-    """Colours text, or does not."""
+    """Colours text, or does not, and knows how wide the page is."""
 
-    def __init__(self, color: bool) -> None:
+    def __init__(self, color: bool, width: int | None) -> None:
         self._color = color
+        self._width = width
+
+    def room(self, gutter: int) -> int:
+        """The columns of an excerpt beside ``gutter`` columns, cut marks left out."""
+        if self._width is None:
+            return MAX_WIDTH
+        return max(10, min(MAX_WIDTH, self._width - gutter - 2))
 
     def __call__(self, style: str, text: str) -> str:
         if not self._color or not text:
@@ -138,7 +147,8 @@ def _block(
         return lines
     empty = painter("frame", " " * (width + 1) + "|")
     rows = [
-        _row(row, width, finding.severity, painter) for row in excerpt(source, marks)
+        _row(row, width, finding.severity, painter)
+        for row in excerpt(source, marks, painter.room(width + 3))
     ]
     return [f"{arrow} {one_line(str(marks[0].span))}", empty, *rows, empty]
 

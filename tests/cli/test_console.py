@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
+import pty
 from collections.abc import Mapping
 
 import pytest
 
+from policyctl.cli import _cache
 from policyctl.cli._console import Console, printable, wants_color
 
 
@@ -92,3 +95,20 @@ def test_reports_for_machines_are_utf8_in_any_locale() -> None:
     console.write("a\n")
     console.write_utf8('{"é": 1}\n')
     assert raw.getvalue() == b'a\r\n{"\xc3\xa9": 1}\n'
+
+
+def test_reports_fit_the_terminal_that_they_go_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each stream has its own width, and what is kept for one is not shown in another."""
+    ours, theirs = pty.openpty()
+    size = os.terminal_size((40, 24))
+    monkeypatch.setattr(os, "get_terminal_size", lambda _fd: size)
+    with os.fdopen(ours, "rb", 0), os.fdopen(theirs, "w", encoding="utf-8") as err:
+        console = Console(io.StringIO(), err, {})
+    assert console.widths == (None, 40)
+    keys = {
+        _cache.key_of(["validate"], False, False, widths)
+        for widths in ((None, 40), (None, 80), (40, None), (None, None))
+    }
+    assert len(keys) == 4

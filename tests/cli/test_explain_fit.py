@@ -11,7 +11,7 @@ from typing import TextIO
 import pytest
 
 from policyctl.cli import _explain_fit
-from policyctl.cli._console import Console
+from policyctl.cli._console import Console, columns
 from policyctl.cli._explain_policy import Request, explain
 from policyctl.cli._formats import TextOrJson
 
@@ -82,13 +82,13 @@ def test_the_width_is_that_of_the_terminal(
 ) -> None:
     """Files and terminals without a size are not fitted."""
     with (tmp_path / "file").open("w") as stream:
-        assert _explain_fit.columns(stream) is None
-    assert _explain_fit.columns(None) is None
-    for columns, width in ((80, 80), (50, 50), (0, None)):
+        assert columns(stream) is None
+    assert columns(None) is None
+    for size, width in ((80, 80), (50, 50), (0, None)):
         monkeypatch.setattr(
-            os, "get_terminal_size", lambda _fd, n=columns: os.terminal_size((n, 24))
+            os, "get_terminal_size", lambda _fd, n=size: os.terminal_size((n, 24))
         )
-        assert _explain_fit.columns(terminal) == width
+        assert columns(terminal) == width
 
 
 @pytest.mark.parametrize("color", [False, True])
@@ -103,10 +103,10 @@ def test_no_line_of_a_page_is_longer_than_the_terminal(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "pay.yaml").write_text(POLICY, "utf-8")
-    monkeypatch.setattr(_explain_fit, "columns", lambda _stream: width)
     environment = {"FORCE_COLOR": "1"} if color else {"NO_COLOR": "1"}
     with (tmp_path / "out").open("w+", encoding="utf-8") as out:
         console = Console(out, None, environment)
+        console.width = width
         request = Request("pay.charge")
         assert explain(console, request, TextOrJson.text) == 0
         out.seek(0)

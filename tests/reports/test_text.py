@@ -250,3 +250,22 @@ def test_second_places_in_files_without_text(
         "\n"
         "1 warning in 0 files\n"
     )
+
+
+@pytest.mark.parametrize("width", [20, 30, 40, 80, 100, 120])
+def test_excerpts_fit_into_the_terminal(width: int) -> None:
+    """Source lines are cropped to its columns, and the caret stays below its value."""
+    line = "defaults: {attempt_timeout: 2s, retry: {max_attempts: 9}, budget: 15s}"
+    result = read(f"{line}  # {'x' * 60}\n".encode(), "a.yaml")
+    source = result.documents[0].source
+    start = line.index("9}")
+    finding = Diagnostic(
+        "RT002", "many", Severity.WARNING, "9 attempts", source.span(start, start + 1)
+    )
+    report = Report.of([finding], {"a.yaml": source}, files=1)
+    wide = text.render(report)
+    fitted = text.render(report, width=width)
+    shown, caret = fitted.splitlines()[3:5]
+    assert len(shown) <= width
+    assert shown[caret.index("^")] == "9"
+    assert (shown in wide) == (width >= 106)
