@@ -49,6 +49,24 @@ crashed, `BL001` an entry of the baseline that nothing matches any longer.
 These pages are made from `policyctl/lint/rules` by `python -m docs.rule_pages`.
 """
 
+_LEFT_OUT = """\
+## Codes without a rule
+
+The catalogue that these rules come from has five codes more. The language cannot say what they
+would look for, so that there is nothing to find in a policy:
+
+| code | what it would look for | why there is no rule |
+|---|---|---|
+| GR007 | errors of rejected or exhausted calls that invite callers to retry | policies do not say which answer a service gives then; GR001 and GR002 find the retries themselves |
+| HY001 | `retries` beside `max_attempts`, counted differently | there is only `max_attempts`, the first attempt included; any other key is refused |
+| ID003 | a key that is made anew for each attempt | all attempts of a call have one key; where else keys are made no policy says |
+| QU004 | a first-in-first-out queue whose entries do not expire | there is no order of service to choose, and `max_wait` ends every wait |
+| TB007 | a timeout that starts again with each byte | `attempt_timeout.total` is one time for the whole attempt; TB001 asks for it |
+
+For the same reason RT003 knows no exception for retries at another host, and BH005 compares no
+thresholds of load shedding.
+"""
+
 
 def fix_of(rule: RuleDocs) -> str:
     """``safe``, ``unsafe`` or nothing: the fix of the bad example's finding."""
@@ -108,7 +126,7 @@ def index(rules: list[tuple[RuleDocs, str]]) -> str:
             f"| {rule.name} | {rule.summary} |"
             for rule, fix in members
         ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", _LEFT_OUT])
 
 
 def pages() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,20 @@ def test_there_are_no_other_pages() -> None:
 def test_every_family_has_a_title() -> None:
     """The index names the families by their subject."""
     assert {rule.code[:2] for rule in all_rules()} <= FAMILIES.keys()
+
+
+def test_every_gap_in_the_codes_is_explained() -> None:
+    """Codes run from 001 up; the index says of each missing one why it has no rule."""
+    codes = {rule.code for rule in all_rules()}
+    gaps = {
+        f"{family}{number:03}"
+        for family in {code[:2] for code in codes}
+        for number in range(1, max(int(c[2:]) for c in codes if c[:2] == family))
+    } - codes
+    section = WANTED["README.md"].partition("## Codes without a rule")[2]
+    told = set(re.findall(r"^\| ([A-Z]{2}\d{3}) \|", section, re.MULTILINE))
+    assert told - {"GR007"} == gaps
+    assert not told & codes
 
 
 def test_writing_removes_what_is_gone(tmp_path: Path) -> None:

@@ -172,6 +172,7 @@ def test_recovery_ends_when_the_backlog_fits_into_the_timeout(
 
 def test_formulas_at_their_limits() -> None:
     """Load equal to capacity never drains; rates and windows below one are divided by."""
+    assert expected_attempts(1.0, 3) == 3.0
     assert recovery_time(50, 2.0, 100, 30, 1) == math.inf
     assert trigger_backlog(0.5, 0.5, 100.0, 1.0) == 0.0
     assert sustained_ratio(0.1, True, 0.5, 2, 0.5) == 2.1
