@@ -9,6 +9,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from policyctl.runtime.errors import QueueFullError
 from policyctl.runtime.queues import Queue, Sqlite, live
 from policyctl.runtime.queues.base import QueueBase
 from policyctl.runtime.queues.sqlite_store import SqliteStore
+from policyctl.runtime.stores.errors import StoreUnavailableError
 
 TEXT = "x" * 1000
 
@@ -121,3 +123,70 @@ def test_drop_oldest_makes_room_on_a_full_disk(
         queue.ack_many(items)
     assert numbers == list(range(6000 - stats.size, 6000))
     live.forget("edge.reports")
+
+
+@pytest.fixture
+def disk(path: Path) -> Path:
+    """A small disk on which a queue holds 300 items, and that others have filled up since."""
+    if not os.path.ismount(path.parent):
+        pytest.skip("others can fill a real disk alone")
+    queue: Queue[Any] = Queue(
+        service="edge",
+        queue="reports",
+        store=Sqlite(path=str(path)),
+        max_size=100_000,
+    )
+    queue.put_many([{"n": n, "text": TEXT} for n in range(300)])
+    live.forget("edge.reports")
+    assert not path.with_name("reports.db-wal").exists()
+    fill_up(path.parent)
+    return path
+
+
+def fill_up(folder: Path) -> None:
+    """Write until not one more byte fits."""
+    with open(folder / "of_others", "ab", buffering=0) as file:
+        for size in (65536, 4096, 1):
+            with suppress(OSError):
+                while True:
+                    file.write(b"x" * size)
+
+
+def test_a_process_that_starts_on_a_full_disk_drains(
+    disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log and its index take a part of the space that is kept, each time it is opened."""
+    left = 300
+    for _ in range(3):
+        queue = opened(disk, monkeypatch)
+        assert queue.stats().size == left
+        items = queue.take_many(50)
+        assert len(items) == 50
+        assert all(queue.ack_many(items[:40]))
+        assert all(queue.nack_many(items[40:], "no", delay=0.0))
+        left -= 40
+        live.forget("edge.reports")
+        fill_up(disk.parent)
+    (disk.parent / "of_others").unlink()
+    queue = opened(disk, monkeypatch)
+    assert queue.put({"n": 300}).outcome == "queued"
+    assert disk.with_name("reports.db.reserve").stat().st_size == 2 * 1024 * 1024
+
+
+@pytest.mark.parametrize("overflow", ["reject", "drop_oldest"])
+def test_nothing_but_errors_of_ours_where_it_cannot_be_opened(
+    disk: Path, monkeypatch: pytest.MonkeyPatch, overflow: str
+) -> None:
+    """Without the space that is kept, puts are refused and the rest waits for space."""
+    disk.with_name("reports.db.reserve").unlink()
+    fill_up(disk.parent)
+    queue = opened(disk, monkeypatch, overflow=overflow)
+    for _ in range(2):
+        with pytest.raises(QueueFullError, match="bytes on disk"):
+            queue.put({"n": 1})
+        for step in (queue.take, queue.stats, queue.dead_letters, queue.purge):
+            with pytest.raises(StoreUnavailableError, match=r"full|disk"):
+                step()
+    (disk.parent / "of_others").unlink()
+    assert queue.stats().size == 300
+    assert queue.put({"n": 1}).outcome == "queued"

@@ -116,6 +116,8 @@ def _is_sound(database: Database) -> bool:
 
     try:
         return database.read(check)
+    except StoreFullError:
+        raise
     except Exception:
         return False
 

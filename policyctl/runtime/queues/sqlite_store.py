@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -96,6 +97,12 @@ class SqliteStore:
         return self._guarded(lambda: self._database.write(run))
 
     def _read(self, work: Callable[[sqlite3.Connection, Statements], R]) -> R:
+        try:
+            return self._look(work)
+        except StoreFullError as error:  # there is no space to open it
+            raise self._away(error) from error
+
+    def _look(self, work: Callable[[sqlite3.Connection, Statements], R]) -> R:
         def run(connection: sqlite3.Connection) -> R | None:
             row = connection.execute(
                 "SELECT id FROM queues WHERE name = ?", (self._names[1],)
@@ -122,9 +129,11 @@ class SqliteStore:
                 self._recover(error)
                 return run()
         except (sqlite3.Error, StoreDamagedError, OSError) as error:
-            raise StoreUnavailableError(
-                *self._names, str(self._database.path), str(error) or repr(error)
-            ) from error
+            raise self._away(error) from error
+
+    def _away(self, error: Exception) -> StoreUnavailableError:
+        path = str(self._database.path)
+        return StoreUnavailableError(*self._names, path, str(error) or repr(error))
 
     def _recover(self, error: StoreDamagedError) -> None:
         from policyctl.runtime.queues.recovery import recover
@@ -140,6 +149,11 @@ class SqliteStore:
         self._removals += removed
         if self._removals >= RECLAIM_EVERY:
             self._removals = 0
+            self._give_pages_back()
+
+    def _give_pages_back(self) -> None:
+        """Make the file smaller if that is possible now: what was asked for is done."""
+        with suppress(StoreFullError, StoreUnavailableError):
             self._guarded(self._database.reclaim)
 
     # -- the contract of a store -----------------------------------------------------
@@ -151,7 +165,16 @@ class SqliteStore:
         try:
             return self._write(change, lambda steps: steps.put(entries))
         except StoreFullError:
-            return self._put_on_full_disk(entries, change)
+            try:
+                return self._put_on_full_disk(entries, change)
+            except StoreUnavailableError as error:
+                if isinstance(error.__cause__, StoreFullError):
+                    raise self._disk_full() from None
+                raise
+
+    def _disk_full(self) -> QueueFullError:
+        size = self._database.disk_bytes()
+        return QueueFullError(*self._names, size, size, "bytes on disk")
 
     def _put_on_full_disk(self, entries: list[Entry], change: Change) -> list[Outcome]:
         """From now on the queue is full at less than it holds, until there is space."""
@@ -165,13 +188,12 @@ class SqliteStore:
                 part = Change()
                 size = self._draining(part, lambda steps: steps.drop_some())
                 change.dropped += part.dropped
-                self._database.reclaim()
+                self._give_pages_back()
         try:
             part = Change()
             outcomes = self._write(part, lambda steps: steps.put(entries))
         except StoreFullError:
-            size = self._database.disk_bytes()
-            raise QueueFullError(*self._names, size, size, "bytes on disk") from None
+            raise self._disk_full() from None
         part.dropped = change.dropped + part.dropped
         change.take(part)
         return outcomes
@@ -235,9 +257,7 @@ class SqliteStore:
         try:
             return self._write(change, work)
         except StoreFullError as error:
-            raise StoreUnavailableError(
-                *self._names, str(self._database.path), str(error)
-            ) from error
+            raise self._away(error) from error
 
     async def run(self, step: str, *arguments: Any) -> Any:
         """Do a step by its name in a thread.

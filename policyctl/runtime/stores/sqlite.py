@@ -42,6 +42,8 @@ left: so twice the log is what it takes to empty it.
 """
 VACUUM_PAGES: Final = 256
 """Free pages that are left in the file, and given back in one step."""
+OPENING_BYTES: Final = 256 * 1024
+"""What the log and its index take at most when a file is opened."""
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _WRITING = (
@@ -169,14 +171,24 @@ class Database:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.lock, translated():
             self._check_file()
+            try:
+                connection = self._connect()
+            except StoreFullError:
+                if not self._shrink_reserve():
+                    raise
+                connection = self._connect()
+            self.fill_reserve()
+            return connection, self._inode()
+
+    def _connect(self) -> Connection:
+        with translated():
             connection = connect(self.path)
             try:
                 self._prepare(connection)
             except BaseException:
                 connection.close()
                 raise
-            self.fill_reserve()
-            return connection, self._inode()
+            return connection
 
     def _check_file(self) -> None:
         """Find what SQLite would take for a new file although there was one.
@@ -223,9 +235,28 @@ class Database:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._reserve)
 
+    def _shrink_reserve(self) -> bool:
+        """Free what opening takes, and no more: puts must not use it up."""
+        size = self._reserve_size()
+        if not size:
+            return False
+        try:
+            os.truncate(self._reserve, max(0, size - OPENING_BYTES))
+        except OSError:
+            return False
+        return True
+
+    def _reserve_size(self) -> int:
+        try:
+            return os.stat(self._reserve).st_size
+        except OSError:
+            return 0
+
     def fill_reserve(self) -> None:
         """Keep space for steps that make room, where there is plenty of it."""
-        if self._reserve.exists() or free_bytes(self.path) < 2 * RESERVE_BYTES:
+        if self._reserve_size() >= RESERVE_BYTES:
+            return
+        if free_bytes(self.path) < 2 * RESERVE_BYTES:
             return
         try:
             with open(self._reserve, "wb") as file:
@@ -235,8 +266,10 @@ class Database:
 
     def empty_log(self) -> None:
         """Carry the log over into the file and cut it, as far as that is possible."""
-        error = contextlib.suppress(sqlite3.Error)
-        with GATE, error, self._borrowed() as (connection, _):
+        errors = contextlib.suppress(
+            sqlite3.Error, StoreFullError, StoreDamagedError, OSError
+        )
+        with GATE, errors, self._borrowed() as (connection, _):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def disk_bytes(self) -> int:
