@@ -63,6 +63,9 @@ def prepare() -> Any:
     """Validate, generate, type-check and import; return the generated hotel module."""
     title("1. Validate and lint our own policies")
     policyctl("validate", "policies")
+    print(
+        "Nothing is above info: each line names a fact or a setting that would tell more."
+    )
 
     title("2. What lint says of the numbers that these policies replaced")
     legacy = "examples/legacy/hotel_api.yaml"
