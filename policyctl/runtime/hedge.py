@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from contextvars import copy_context
 from typing import Any
 
 from policyctl.runtime.breaker import CLOSED
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.contexts import adopt
 from policyctl.runtime.discarded import drop_in_task
 from policyctl.runtime.events import EVENTS
 from policyctl.runtime.gate import Gate
@@ -22,6 +24,9 @@ from policyctl.runtime.settings import Hedge, RetryBudget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from contextvars import Context
+
     from policyctl.runtime.attempt import Attempt
     from policyctl.runtime.call import Call
 
@@ -62,7 +67,8 @@ async def hedged(call: Call, hedges: Hedges, make: Any) -> Attempt:
         make: coroutine function that makes one attempt of ``call``.
     """
     hedges.tokens.first_try()
-    running = {asyncio.create_task(make(call))}
+    contexts: dict[asyncio.Task[Attempt], Context] = {}
+    running = {_start(make(call), contexts)}
     started, last = 0, None
     try:
         while running:
@@ -72,13 +78,14 @@ async def hedged(call: Call, hedges: Hedges, make: Any) -> Attempt:
                 running.discard(task)
                 last = _later(last, task.result())
                 if _worked(last):
+                    adopt(contexts[task])
                     return last
             if done or not may_start:
                 continue
             started += 1
             if _may_hedge(call, hedges):
                 call.attempts += 1
-                running.add(asyncio.create_task(make(call)))
+                running.add(_start(make(call), contexts))
         assert last is not None
         return last
     except GeneratorExit:
@@ -89,6 +96,17 @@ async def hedged(call: Call, hedges: Hedges, make: Any) -> Attempt:
             _losers.add(task)
             task.add_done_callback(_forget)
             task.cancel()
+
+
+def _start(
+    attempt: Coroutine[Any, Any, Attempt],
+    contexts: dict[asyncio.Task[Attempt], Context],
+) -> asyncio.Task[Attempt]:
+    """A task for the attempt, whose context is noted."""
+    context = copy_context()
+    task = asyncio.create_task(attempt, context=context)
+    contexts[task] = context
+    return task
 
 
 def _end_with_loop(running: set[asyncio.Task[Attempt]]) -> None:

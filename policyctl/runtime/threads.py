@@ -13,6 +13,7 @@ from collections import deque
 from contextvars import copy_context
 
 from policyctl.runtime.clock import CLOCK
+from policyctl.runtime.contexts import adopt
 from policyctl.runtime.discarded import drop
 from policyctl.runtime.errors import NoThreadError
 
@@ -77,12 +78,14 @@ class Job:
             result = context.run(function)
         except BaseException as caught:
             error = caught
-        del function, context
+        del function
         with self._lock:
             wanted = self._state == _RUNNING
             if wanted:
                 self.result, self.error = result, error
+                self._context = context
                 self._state = _DONE
+        del context
         if wanted:
             del result, error
             self._done.release()
@@ -102,9 +105,15 @@ class Job:
                 return True
 
     def take(self) -> tuple[Any, BaseException | None]:
-        """What the call returned or raised; the job forgets it."""
-        outcome = self.result, self.error
-        self.result = self.error = None
+        """What the call returned or raised; the job forgets it.
+
+        Context variables that the call has set are set here too, as if it had been made
+        in this thread.
+        """
+        outcome, context = (self.result, self.error), self._context
+        self.result = self.error = self._context = None
+        if context is not None:
+            adopt(context)
         return outcome
 
     def abandon(self) -> bool | None:
