@@ -172,7 +172,10 @@ def _digest(text: str) -> str:
 
 
 def _is_header_value(text: str) -> bool:
-    return 0 < len(text) <= _LONGEST and text.isascii() and text.isprintable()
+    """Whether a header can carry the text as it is; spaces around it would get lost."""
+    if not 0 < len(text) <= _LONGEST or text != text.strip():
+        return False
+    return text.isascii() and text.isprintable()
 
 
 def _text(value: Any, name: str) -> str:
