@@ -26,7 +26,17 @@ FORMAT_VERSION = 1
 """Raised when the same input gives other output; a tool's version alone is no reason."""
 
 _PLACES = frozenset(
-    "document span path origins ignores extends name service facts".split()
+    [
+        "document",
+        "span",
+        "path",
+        "origins",
+        "ignores",
+        "extends",
+        "name",
+        "service",
+        "facts",
+    ]
 )
 _HAVE_PLACES = (Service, Operation, Queue, Call)
 

@@ -13,6 +13,7 @@ from policyctl.runtime.signatures import (
     CO_GENERATOR,
     flags_of,
     is_async,
+    is_awaitable,
 )
 
 TYPE_CHECKING = False
@@ -83,20 +84,26 @@ def _stream(fn: Any) -> Any:
 
 
 def _async_stream(fn: Any) -> Any:
-    """An async generator function of a plain one that returns an async iterator."""
+    """An async generator function of one whose result is an async iterator.
+
+    It may have to be awaited: then a request is sent, and its answer is the iterator.
+    """
     if flags_of(fn) & CO_ASYNC_GENERATOR:
         return fn
 
     @wraps(fn)
     async def items(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         found = fn(*args, **kwargs)
+        if not hasattr(found, "__aiter__") and is_awaitable(found):
+            found = await found
         try:
             async for item in found:
                 yield item
         finally:
-            close = getattr(found, "aclose", None)
-            if close is not None:
-                await close()
+            close = getattr(found, "aclose", None) or getattr(found, "close", None)
+            closing: Any = None if close is None else close()
+            if is_awaitable(closing):
+                await closing
 
     return items
 

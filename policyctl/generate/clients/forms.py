@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Literal
 
-from policyctl.model.code.callables import Function, returned_kind
+from policyctl.model.code.callables import Function, opens_stream, returned_kind
 from policyctl.model.code.library import Library
 from policyctl.model.code.results import Returned, result_of
 from policyctl.model.code.scope import FunctionNode, last_name
@@ -41,6 +42,8 @@ def form_of(
         return "generator"
     context = function.within(node)
     known = returned_kind(library, context, node)
+    if kind == "stream" and opens_stream(library, context, node):
+        return "async stream"
     if known is not None or isinstance(node, ast.AsyncFunctionDef):
         return known or "plain"
     result = result_of(library, context, node)
@@ -48,6 +51,21 @@ def form_of(
         if (found == "awaitable") != (kind == "stream"):
             return found
     return "plain"
+
+
+def suited(library: Library, function: Function, kind: str) -> Function:
+    """The function with the overloads that a stream can guard alone, if it has such.
+
+    One function may give an answer or a stream of it, by its arguments.
+    """
+    if kind != "stream":
+        return function
+    fit = [
+        node
+        for node in function.overloads
+        if objection(form_of(library, function, node, kind), kind) is None
+    ]
+    return replace(function, overloads=tuple(fit)) if fit else function
 
 
 def needs_word(form: Form) -> bool:

@@ -31,7 +31,7 @@ def returned_text(
 ) -> str:
     """The return annotation of a function whose results are used as ``form`` says."""
     used = None if form == "plain" or form == "generator" else form
-    result = None if used is None else _own(annotations, context, node)
+    result = None if used is None else _own(annotations, context, node, used)
     if result is None or used is None or used not in [*result.kinds()]:
         return annotations.text(node.returns, context)
     item = result.item(used)
@@ -48,11 +48,11 @@ def returned_text(
 
 
 def _own(
-    annotations: Annotations, context: Context, node: FunctionNode
+    annotations: Annotations, context: Context, node: FunctionNode, used: Returned
 ) -> Result | None:
     """The class that is returned, where the standard library has no word for it."""
     library = annotations.library
-    if isinstance(node, ast.AsyncFunctionDef):
+    if isinstance(node, ast.AsyncFunctionDef) and used != "async stream":
         return None
     if returned_kind(library, context, node) is not None:
         return None

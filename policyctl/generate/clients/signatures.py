@@ -92,7 +92,7 @@ def _head(
     form: Form,
 ) -> str:
     keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-    if function.yields:
+    if function.yields or form == "async stream":
         keyword = "def"
     parameters = ", ".join(_parameters(annotations, function, node, context, owner))
     returned = returned_text(annotations, context, node, form)

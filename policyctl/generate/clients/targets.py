@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 from policyctl.checks.references import nearest_method, parse_reference
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate.clients.annotations import Annotations
-from policyctl.generate.clients.forms import Form, form_of, needs_word, objection
+from policyctl.generate.clients.forms import (
+    Form,
+    form_of,
+    needs_word,
+    objection,
+    suited,
+)
 from policyctl.generate.clients.imports import Imports
 from policyctl.generate.clients.overloads import choose
 from policyctl.model.code.callables import (
@@ -105,6 +111,7 @@ def _add_function(
     if function is None:
         found.findings.append(_unreadable(library, operation, None, reference))
         return
+    function = suited(library, function, operation.kind)
     form = form_of(library, function, function.overloads[0], operation.kind)
     found.findings += _unsuitable(operation, reference, form)
     found.functions[operation.name] = operation, function
@@ -135,6 +142,7 @@ def _add_method(
         is_property = isinstance(function, Property)
         found.findings.append(_no_method(library, client, operation, name, is_property))
         return
+    function = suited(library, function, operation.kind)
     node, _ = choose(Annotations(library, Imports(library)), function, client.target)[0]
     form = form_of(library, function, node, operation.kind)
     found.findings += _unsuitable(operation, f"{reference}.{name}", form)

@@ -170,7 +170,29 @@ def returned_kind(
     library: Library, context: Context, node: FunctionNode
 ) -> Returned | None:
     """What the return type of a plain function says must be done with the result."""
-    if isinstance(node, ast.AsyncFunctionDef) or node.returns is None:
+    return (
+        None
+        if isinstance(node, ast.AsyncFunctionDef)
+        else _said(library, context, node)
+    )
+
+
+def opens_stream(library: Library, context: Context, node: FunctionNode) -> bool:
+    """Whether a coroutine function says that its answer is iterated over.
+
+    Such is a request that is awaited until the stream of its answer is open.
+    """
+    if not isinstance(node, ast.AsyncFunctionDef):
+        return False
+    said = _said(library, context, node)
+    result = result_of(library, context, node) if said is None else None
+    kinds = [said] if result is None else [*result.kinds()]
+    return "async stream" in kinds
+
+
+def _said(library: Library, context: Context, node: FunctionNode) -> Returned | None:
+    """What the standard library's word for a return type says of the result."""
+    if node.returns is None:
         return None
     returned = parsed(node.returns)
     if isinstance(returned, ast.Subscript):

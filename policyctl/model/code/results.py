@@ -39,6 +39,8 @@ _METHODS: dict[str, Returned] = {
 
 
 _ALIASES = 10
+_DATA = ("pydantic.main", "BaseModel")
+"""Its objects iterate over their own fields, which makes no stream of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,9 @@ class Result:
 
     def kinds(self) -> Iterator[Returned]:
         """All that can be done with an object, what says most about it first."""
+        is_data = any(a.symbol.key == _DATA for a in self.lineage.ancestors)
         for name, kind in _METHODS.items():
-            found = self.method(name)
+            found = None if is_data and name == "__iter__" else self.method(name)
             if found is not None and (kind != "awaitable" or self._gives_other(*found)):
                 yield kind
 
