@@ -10,6 +10,7 @@ import pytest
 
 from policyctl.runtime import settings
 from policyctl.runtime.budget import budget, remaining_budget
+from policyctl.runtime.clock import Clock
 from policyctl.runtime.errors import BulkheadFullError
 from policyctl.runtime.policy import Policy
 
@@ -96,3 +97,10 @@ async def test_a_wait_for_a_slot_goes_by_monotonic_time(
         await waiter
     gate.set()
     await holder
+
+
+def test_the_clock_of_the_machine_is_monotonic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a clock for tests too, a wall clock in 1970 is not looked at."""
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    before = time.monotonic()
+    assert before <= Clock().now() <= time.monotonic()

@@ -101,6 +101,38 @@ async def test_a_listener_may_call_the_breaker_again() -> None:
     assert seen == ["closed open"]
 
 
+def test_a_listener_may_wait_for_another_thread() -> None:
+    """C10: no lock at all is held meanwhile, not one that its owner may take again."""
+    policy, other = make(failure_threshold=1), make(failure_threshold=1)
+    seen: list[str] = []
+
+    def fail() -> None:
+        raise TimeoutError
+
+    def use() -> None:
+        seen.append(policy.circuit_breaker.state)
+        policy.circuit_breaker.force_closed()
+        seen.append(policy.call(lambda: "works"))
+        with pytest.raises(TimeoutError):
+            other.call(fail)
+        EVENTS.listen(id)()
+        seen.append(other.circuit_breaker.state)
+
+    def listener(event: Event) -> None:
+        if event.kind == "transition" and not seen:
+            thread = threading.Thread(target=use, daemon=True)
+            thread.start()
+            thread.join(20)
+
+    stop = EVENTS.listen(listener)
+    try:
+        with pytest.raises(TimeoutError):
+            policy.call(fail)
+    finally:
+        stop()
+    assert seen == ["open", "works", "open"]
+
+
 async def test_the_loop_is_not_blocked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing in an async call sleeps blockingly."""
 
