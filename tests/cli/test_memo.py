@@ -152,14 +152,16 @@ def test_a_file_that_changes_in_between_is_rendered_after_all(
     assert ALPHA.read_bytes() == good
 
 
-def test_facts_are_values_and_comments_are_not(
+def test_values_make_stale_what_facts_and_comments_do_not(
     rendered: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Another fact makes a service stale, a comment does not."""
+    """Only what the generated code depends on makes a service stale."""
     path = put("alpha", 1)
     path.write_text("# why\n" + path.read_text("utf-8"), "utf-8")
     assert run(["generate", "--check", "--no-cache"]) == 0
     path.write_text(path.read_text("utf-8") + "facts: {instances: 4}\n", "utf-8")
+    assert run(["generate", "--check", "--no-cache"]) == 0
+    path.write_text(path.read_text("utf-8") + "owner: others\n", "utf-8")
     capsys.readouterr()
     assert run(["generate", "--check", "--no-cache"]) == 1
     assert "alpha.py is out of date: its policy changed" in capsys.readouterr().out
