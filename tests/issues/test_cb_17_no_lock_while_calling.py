@@ -105,6 +105,7 @@ def test_a_listener_may_wait_for_another_thread() -> None:
     """C10: no lock at all is held meanwhile, not one that its owner may take again."""
     policy, other = make(failure_threshold=1), make(failure_threshold=1)
     seen: list[str] = []
+    ended: list[bool] = []
 
     def fail() -> None:
         raise TimeoutError
@@ -122,7 +123,8 @@ def test_a_listener_may_wait_for_another_thread() -> None:
         if event.kind == "transition" and not seen:
             thread = threading.Thread(target=use, daemon=True)
             thread.start()
-            thread.join(20)
+            thread.join(10)
+            ended.append(not thread.is_alive())
 
     stop = EVENTS.listen(listener)
     try:
@@ -130,6 +132,7 @@ def test_a_listener_may_wait_for_another_thread() -> None:
             policy.call(fail)
     finally:
         stop()
+    assert ended == [True]
     assert seen == ["open", "works", "open"]
 
 
