@@ -50,9 +50,11 @@ if fresh > 0 and config.max_age and lacking(more, total.size + fresh - 1, total.
   end
 end
 -- Limits are kept beside the items for programs that know the server alone.
-if redis.call('HGET', @meta, 'max_size') ~= tostring(config.max_size) then
-  redis.call('HSET', @meta, 'max_size', tostring(config.max_size),
-             'max_bytes', tostring(config.max_bytes or ''))
+local function whole(number) return number and string.format('%.0f', number) or '' end
+local most_items, most_bytes = whole(config.max_size), whole(config.max_bytes)
+local known_limits = redis.call('HMGET', @meta, 'max_size', 'max_bytes')
+if known_limits[1] ~= most_items or known_limits[2] ~= most_bytes then
+  redis.call('HSET', @meta, 'max_size', most_items, 'max_bytes', most_bytes)
 end
 local items, bytes, dead = total.size, total.bytes, total.dead
 for n = 6, #ARGV, 3 do
@@ -301,11 +303,13 @@ return {#ids, save()}
 # The usual put, one new item that fits, for a fraction of the work. Whatever else is the
 # case is left to the script above: 0 says so, and nothing was done.
 _PUT_ONE: Final = """
-local total = redis.call('HMGET', @meta, 'size', 'bytes', 'next', 'warned', 'max_size', 'put')
+local total = redis.call('HMGET', @meta, 'size', 'bytes', 'next', 'warned', 'max_size', 'put',
+                         'max_bytes')
 local size, bytes, next = tonumber(total[1]) or 0, tonumber(total[2]) or 0, tonumber(total[3]) or 0
 local id, body = ARGV[5], ARGV[6]
 local above = size + 1 >= tonumber(ARGV[4])
-if total[5] ~= ARGV[2] or size >= tonumber(ARGV[2]) or above ~= (total[4] == '1') then return 0 end
+if total[5] ~= ARGV[2] or total[7] ~= ARGV[3] then return 0 end
+if size >= tonumber(ARGV[2]) or above ~= (total[4] == '1') then return 0 end
 if ARGV[3] ~= '' and bytes + #body > tonumber(ARGV[3]) then return 0 end
 local now = tonumber(ARGV[1])
 if not now then

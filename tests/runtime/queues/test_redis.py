@@ -12,6 +12,7 @@ import pytest
 
 from policyctl.runtime.errors import QueueFullError
 from policyctl.runtime.queues import Queue, Redelivery, Redis, live
+from policyctl.runtime.queues.admin import open_server
 
 MakeQueue = Callable[..., Queue[Any]]
 _numbers = itertools.count()
@@ -104,6 +105,31 @@ def test_drop_oldest_makes_room_in_memory(own_valkey: Any, make: MakeQueue) -> N
     assert queue.put({"n": 50}).outcome == "queued"
     assert queue.stats().dropped == 16
     client.config_set("maxmemory", 0)
+
+
+def test_limits_beside_the_items_follow_the_policy(
+    valkey: Any, make: MakeQueue
+) -> None:
+    """Operators go by those of the last put, whichever changed, and however large."""
+    limits: list[dict[str, Any]] = [
+        {"max_size": 10},
+        {"max_size": 10, "max_bytes": 2 * 10**15},
+        {"max_size": 10, "max_bytes": 5000},
+        {"max_size": 10**9, "max_bytes": 5000},
+        {"max_size": 10**9},
+    ]
+    first = make(**limits[0])
+    store = first.settings.store
+    for number, some in enumerate(limits):
+        queue: Queue[Any] = Queue(
+            service="tests", queue=f"limits{number}", store=store, **some
+        )
+        queue.put({"n": number})
+        (found,) = open_server(valkey.url).values()
+        assert found.settings.max_size == some["max_size"]
+        assert found.settings.max_bytes == some.get("max_bytes")
+        found.close()
+        live.forget(f"tests.limits{number}")
 
 
 class Cluster:
