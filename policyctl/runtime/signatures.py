@@ -181,7 +181,11 @@ def pass_limit(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments with ``limit`` seconds as ``name``; a smaller one given stays."""
+    """The arguments with ``limit`` seconds as ``name``; a smaller one given stays.
+
+    So does an object of a client's own, of which only the client knows what is smaller;
+    a pair, as requests takes for connecting and reading, is shortened in its parts.
+    """
     index = _position(fn, name)
     if index is not None and index < len(args):
         shorter = _shorter(args[index], limit)
@@ -189,10 +193,14 @@ def pass_limit(
     return args, {**kwargs, name: _shorter(kwargs.get(name), limit)}
 
 
-def _shorter(given: object, limit: float) -> float:
-    if isinstance(given, (int, float)) and not isinstance(given, bool):
+def _shorter(given: Any, limit: float) -> Any:
+    if given is None or isinstance(given, bool):
+        return limit
+    if isinstance(given, (int, float)):
         return min(given, limit)
-    return limit
+    if type(given) is tuple:
+        return tuple(_shorter(part, limit) for part in given)
+    return given
 
 
 def _position(fn: Any, name: str) -> int | None:
