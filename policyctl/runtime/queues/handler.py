@@ -97,6 +97,8 @@ class Handler:
     async def aattempt(self, argument: Any) -> BaseException | None:
         """Await a coroutine function; what it raised, or None.
 
+        That something else which it awaited was cancelled is a failure like others.
+
         Raises:
             asyncio.CancelledError: this task was cancelled.
         """
@@ -105,4 +107,18 @@ class Handler:
             await result
         except Exception as error:
             return error
+        except BaseException as error:
+            if not _is_of_another(error):
+                raise
+            return error
         return None
+
+
+def _is_of_another(error: BaseException) -> bool:
+    """Whether it tells that something else was cancelled, and not this task."""
+    from asyncio import CancelledError, current_task
+
+    task = current_task()
+    return isinstance(error, CancelledError) and (
+        task is not None and not task.cancelling()
+    )

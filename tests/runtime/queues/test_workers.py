@@ -496,6 +496,27 @@ async def test_a_task_gives_back_what_it_could_not_finish(real: MakeQueue) -> No
     assert item.deliveries == 1
 
 
+async def test_a_handler_whose_own_task_is_cancelled_fails(real: MakeQueue) -> None:
+    """The worker lives on: it was not meant, and the item becomes a dead letter."""
+    queue = real(max_deliveries=2, redelivery=Redelivery(initial=0.0, max=0.0))
+
+    async def handle(payload: Any) -> None:
+        if payload["n"] == 1:
+            inner = asyncio.ensure_future(asyncio.sleep(60))
+            asyncio.get_running_loop().call_soon(inner.cancel)
+            await inner
+
+    queue.put_many([{"n": n} for n in range(4)])
+    async with queue.aworker(handle) as worker, asyncio.timeout(60):
+        while queue.stats().size:
+            await asyncio.sleep(0.005)
+        assert worker.running
+    (dead,) = queue.dead_letters()
+    assert (dead.payload, dead.deliveries) == ({"n": 1}, 2)
+    assert (dead.error or "").startswith("CancelledError")
+    assert queue.stats().acked == 3
+
+
 async def test_async_uploads_find_bad_items_too(
     real: MakeQueue, operation: str
 ) -> None:
