@@ -26,7 +26,10 @@ def has_one(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 def begun(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether such an argument has been read from, so that it cannot be read again."""
-    return any(_is_begun(value) for value in (*args, *kwargs.values()))
+    for value in args:
+        if type(value) in _KINDS and _is_begun(value):
+            return True
+    return bool(kwargs) and begun(tuple(kwargs.values()), {})
 
 
 def _is_begun(value: Any) -> bool:
