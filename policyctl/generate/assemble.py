@@ -216,10 +216,10 @@ def _encode(printed: Printed, options: GenerateOptions, template: str) -> bytes:
     folder = options.templates
     try:
         text = formatted(printed.text, options.target_python)
-    except ValueError as error:
+        if folder is not None:
+            check_names(folder, template, text, printed.names)
+    except (ValueError, SyntaxError, RecursionError) as error:
         if folder is None:
             raise
         raise not_python(folder, template, printed.values, error) from error
-    if folder is not None:
-        check_names(folder, template, text, printed.names)
     return text.encode("utf-8")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from policyctl.model.code.newer import parse
+
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _UNKNOWN = ("*", "__getattr__")
 
@@ -13,11 +15,15 @@ def bound_names(text: str) -> tuple[frozenset[str] | None, frozenset[str]]:
     """The names that the module binds at its top, and those of its ``__all__``.
 
     Whatever is below a condition counts. The first is None where names cannot be told:
-    of a module with ``__getattr__``, or one that imports everything of another.
+    of a module with ``__getattr__``, or one that imports everything of another. The
+    syntax may be that of a later Python.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError: it is no Python.
     """
     found: set[str] = set()
     exported: set[str] = set()
-    for node in _statements(ast.parse(text).body):
+    for node in _statements(parse(text.encode()).body):
         names = set(_names(node))
         found |= names
         value = getattr(node, "value", None)
@@ -34,8 +40,9 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         if not isinstance(node, _DEFINITIONS):
             for field in ("body", "orelse", "finalbody"):
                 yield from _statements(getattr(node, field, []))
-            for handler in getattr(node, "handlers", []):
-                yield from _statements(handler.body)
+            for field in ("handlers", "cases"):
+                for inner in getattr(node, field, []):
+                    yield from _statements(inner.body)
 
 
 def _names(node: ast.stmt) -> Iterable[str]:
@@ -47,6 +54,13 @@ def _names(node: ast.stmt) -> Iterable[str]:
         return []
     if isinstance(node, ast.Delete):
         return []
+    if isinstance(node, ast.Match):
+        return [
+            name
+            for inner in (i for case in node.cases for i in ast.walk(case.pattern))
+            for name in (getattr(inner, "name", None), getattr(inner, "rest", None))
+            if isinstance(name, str)
+        ]
     parts = ast.iter_child_nodes(node)
     return [
         inner.id

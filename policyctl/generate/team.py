@@ -7,7 +7,6 @@ extending as ``shipped/NAME``. Templates run in a sandbox, with jinja's own filt
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from policyctl.checks.references import nearest
 from policyctl.diagnostics import Diagnostic, Severity, Span
 from policyctl.generate.bound import bound_names
 from policyctl.generate.digest import digest
+from policyctl.model.code.newer import parse
 
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
@@ -120,7 +120,7 @@ def render_team(folder: Path, template: str, values: dict[str, object]) -> str:
 
 
 def not_python(
-    folder: Path, template: str, values: dict[str, object], error: ValueError
+    folder: Path, template: str, values: dict[str, object], error: Exception
 ) -> TemplateError:
     """The error for a rendered text that is not Python.
 
@@ -145,7 +145,7 @@ def _is_culprit(
         return False
     try:
         environment = _without(folder, name)
-        ast.parse(environment.get_template(template).render(values))
+        parse(environment.get_template(template).render(values).encode())
     except Exception:  # it is not that one, or not alone
         return False
     return True

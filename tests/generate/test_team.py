@@ -197,6 +197,14 @@ with a as y: pass
 for z in b: pass
 __all__ = ["x", "y", "z"]
 """,
+        """{% include "shipped/module.py.jinja" %}
+match key:
+    case {"a": p, **q} | [p, *q]: r = 1
+    case s: pass
+type t = int
+def f[T](x: T) -> str: return f"{x["a"]}"
+__all__ = ["f", "p", "q", "r", "s", "t"]
+""",
     ],
 )
 def test_names_that_are_bound_in_other_ways(build_with: BuildWith, text: str) -> None:
@@ -222,6 +230,13 @@ def test_a_text_that_is_not_python(build_with: BuildWith) -> None:
     assert found.code == "GN011"
     assert found.message.startswith("the rendered text is not Python: ")
     assert found.message.endswith(": def f(:")
+
+
+def test_what_black_takes_for_python(build_with: BuildWith) -> None:
+    """A text that black formats and no Python reads is the template's error too."""
+    [found] = build_with({"module.py.jinja": f"{HEADER}f(a=1, 2)\n"}).diagnostics
+    assert (found.code, found.help) == ("GN011", "correct module.py.jinja")
+    assert found.message.startswith("positional argument follows keyword argument")
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,8 @@ def without_first(node: FunctionNode) -> FunctionNode:
         given.posonlyargs = given.posonlyargs[1:]
     else:
         given.args = given.args[1:]
+    left = len(given.posonlyargs) + len(given.args)
+    given.defaults = given.defaults[max(0, len(given.defaults) - left) :]
     changed.args = given
     return changed
 

@@ -31,7 +31,7 @@ class UnaryCall(Generic[Q, A]):
         return self.make(request)
 
 class _Quote:
-    def __call__(self, item: str) -> int: return len(item)
+    def __call__(self=None, item: str = "") -> int: return len(item)
 
 class Desk:
     SayHello: UnaryCall[str, int]
@@ -90,7 +90,7 @@ def test_types_of_called_objects(
         "def later(self, value_1: int, value_2: str, /) -> _desk_sdk_parts.Part: ...",
         "def anything(self, *args: _typing.Any, **kwargs: _typing.Any) -> int: ...",
         "def told(self, request: bytes, *, timeout: float | None = None) -> str:",
-        "@staticmethod def quote(item: str) -> int: ...",
+        '@staticmethod def quote(item: str = "") -> int: ...',
     ):
         assert head in found, found
 
