@@ -66,7 +66,7 @@ class Path:
         if len(steps) < 2:
             text = f"{self.edge.caller}: {text}"
         else:
-            text = f"{show.factors(steps)} = {text}"
+            text = f"{show.factors(steps, lambda step: step)} = {text}"
         if not steps:
             text += ", nobody on the way retries"
         if self.circles:

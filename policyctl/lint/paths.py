@@ -27,13 +27,15 @@ class Way:
     """The path with the largest product to a node: its last edge and what came before.
 
     ``weight`` is the logarithm of the product of attempts, ``retrying`` the last edge
-    that retries.
+    that retries, ``calls`` the calls at the end of the path for one request at its
+    start, without retries.
     """
 
     weight: float
     edge: Edge | None = None
     before: Way | None = None
     retrying: Edge | None = None
+    calls: float = 1.0
 
     def edges(self) -> list[Edge]:
         """The edges of the path, first to last."""
@@ -54,10 +56,11 @@ class Way:
             way = way.before
         return found[::-1]
 
-    @property
-    def calls(self) -> float:
-        """Calls at the end of the path for one request at its start, without retries."""
-        return math.prod(edge.per_request for edge in self.edges())
+    def longer(self, edge: Edge, factor: float) -> Way:
+        """The path with one more edge, whose attempts are ``factor``."""
+        last = edge if factor > 1 else self.retrying
+        calls = self.calls * edge.per_request
+        return Way(self.weight + _log(factor), edge, self, last, calls)
 
 
 START = Way(0.0)
@@ -102,11 +105,9 @@ class RetryPaths:
         targets = self.through.setdefault(edge.callee, {0: START})
         for count, way in list(ways.items()):
             more = min(MANY, count + (passed > 1))
-            last = edge if passed > 1 else way.retrying
-            _keep(targets, more, Way(way.weight + _log(passed), edge, way, last))
+            _keep(targets, more, way.longer(edge, passed))
             if min(MANY, count + (full > 1)) == MANY:
-                last = edge if full > 1 else way.retrying
-                whole = Way(way.weight + _log(full), edge, way, last)
+                whole = way.longer(edge, full)
                 best = self.ending.get(edge.callee)
                 if best is None or whole.weight > best.weight:
                     self.ending[edge.callee] = whole

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from typing import TypeVar
 
 from policyctl import units
+
+T = TypeVar("T")
 
 
 def significant(number: float, digits: int = 4) -> float:
@@ -79,11 +82,16 @@ def number(value: float) -> str:
     return f"{Decimal(repr(rounded)):f}" if abs(rounded) < 1e9 else f"{rounded:.2g}"
 
 
-def factors(named: Sequence[tuple[str, float]]) -> str:
-    """``web 3 x api 3``, with the middle of a long product left out."""
-    parts = [f"{name} {number(value)}" for name, value in named]
-    if len(parts) > 6:
-        parts = [*parts[:3], f"({len(parts) - 5} more)", *parts[-2:]]
+def factors(named: Sequence[T], factor: Callable[[T], tuple[str, float]]) -> str:
+    """``web 3 x api 3``, with the middle of a long product left out.
+
+    ``factor`` gives name and value; it is asked for what is shown alone.
+    """
+    left_out = len(named) - 5 if len(named) > 6 else 0
+    shown = [*named[:3], *named[-2:]] if left_out else named
+    parts = [f"{name} {number(value)}" for name, value in map(factor, shown)]
+    if left_out:
+        parts.insert(3, f"({left_out} more)")
     return " x ".join(parts)
 
 

@@ -141,7 +141,7 @@ class PathAmplification(Rule):
         callee = context.project.services[node.partition(".")[0]]
         capacity = callee.facts.capacity
         retrying = way.multiplying()
-        product_of = show.factors([(e.caller, paths.factor(e)) for e in retrying])
+        product_of = show.factors(retrying, lambda e: (e.caller, paths.factor(e)))
         calls = show.number(way.calls)
         unit = (
             "one request" if calls == "1" else f"each of {calls} calls for one request"

@@ -98,9 +98,9 @@ class HiddenCapacity(Rule):
         yield self.finding(
             place.of_service(service),
             "facts.capacity",
-            f"{show.rate(demand.first)} planned, but overloaded {service.name} recovers "
-            f"only below {show.rate(recovers)}: capacity {show.rate(capacity)} / "
-            f"{show.number(factor)} attempts{along}"
+            f"{show.rate(demand.first)} planned, but overloaded {service.name} "
+            f"{_recovery(recovers)}: capacity {show.rate(capacity)} / "
+            f"{_many(factor, service, context)} attempts{along}"
             + ("" if source is None else f" (capacity from {source})"),
             severity=Severity.ERROR if service.critical else None,
             help=_help(demand.first, capacity),
@@ -127,6 +127,19 @@ class HiddenCapacity(Rule):
         )
 
 
+def _recovery(rate: float) -> str:
+    """At which rate it recovers, if at any that can be told from none."""
+    if rate < 1e-6:
+        return "does not recover by itself"
+    return f"recovers only below {show.rate(rate)}"
+
+
+def _many(factor: float, service: Service, context: Context) -> str:
+    """The attempts of one first try; along long paths these are beyond any float."""
+    way = _way_to(service, context) if math.isinf(factor) else None
+    return show.number(factor) if way is None else show.power(way.weight)
+
+
 def _along(service: Service, demand: amplify.Demand, context: Context) -> str:
     """The path that most of the attempts come along, if more than direct callers."""
     if not over(demand.attempts, amplify.demand(service, context).attempts):
@@ -135,9 +148,9 @@ def _along(service: Service, demand: amplify.Demand, context: Context) -> str:
     if way is None:
         return ""
     edges, whole = _last_edges(way)
-    factors = [(edge.caller, context.retry_paths.factor(edge)) for edge in edges]
-    before = "" if whole else "... x "
-    return f", with {before}{show.factors(factors)} on one path"
+    paths = context.retry_paths
+    product = show.factors(edges, lambda edge: (edge.caller, paths.factor(edge)))
+    return f", with {'' if whole else '... x '}{product} on one path"
 
 
 def _way_to(service: Service, context: Context) -> Way | None:

@@ -208,18 +208,33 @@ def test_message_of_a_path() -> None:
 
 def test_long_paths_are_told_by_their_end() -> None:
     """Of eight hops that try twice, those of clients outside included, five are named."""
-    texts = [
-        f"version: 1\nservice: s{n}\noperations:\n  go:\n    transport: http\n"
-        "    idempotent: true\n    retry: {max_attempts: 2}\n"
-        + (f"    calls: [{{to: s{n + 1}.go}}]\n" if n < 7 else "")
-        + ("    facts: {rate: 10/s}\n" if n == 0 else "")
-        for n in range(8)
-    ]
-    texts[7] += "facts: {capacity: 1280/s}\n"
-    (found,) = lint_yaml("---\n".join(texts), "GR005")
+    (found,) = lint_yaml(line(8, "1280/s"), "GR005")
     assert found.message == (
         "10/s planned, but overloaded s7 recovers only below 5/s: capacity 1280/s / 256 "
         "attempts, with ... x s2.go 2 x s3.go 2 x s4.go 2 x s5.go 2 x s6.go 2 on one path"
+    )
+
+
+def line(length: int, capacity: str) -> str:
+    """So many services in a row, each with two attempts; the last has the capacity."""
+    texts = [
+        f"version: 1\nservice: s{n}\noperations:\n  go:\n    transport: http\n"
+        "    idempotent: true\n    retry: {max_attempts: 2}\n"
+        + (f"    calls: [{{to: s{n + 1}.go}}]\n" if n < length - 1 else "")
+        + ("    facts: {rate: 10/s}\n" if n == 0 else "")
+        for n in range(length)
+    ]
+    texts[-1] += f"facts: {{capacity: {capacity}}}\n"
+    return "---\n".join(texts)
+
+
+def test_paths_beyond_all_numbers() -> None:
+    """2^1199 attempts are about 10^361, which no float holds: nothing recovers."""
+    (found,) = lint_yaml(line(1199, "1280/s"), "GR005")
+    assert found.message == (
+        "10/s planned, but overloaded s1198 does not recover by itself: capacity 1280/s "
+        "/ about 10^361 attempts, with ... x s1193.go 2 x s1194.go 2 x s1195.go 2 x "
+        "s1196.go 2 x s1197.go 2 on one path"
     )
 
 
