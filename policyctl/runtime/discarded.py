@@ -10,6 +10,9 @@ from __future__ import annotations
 from policyctl.runtime.signatures import PLAIN, attribute, is_awaitable
 from policyctl.runtime.status import status_of
 
+LONGEST = 1.0
+"""Seconds that closing a response may take in a task; the call has to go on."""
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -29,14 +32,17 @@ def drop(error: Exception | None, result: object) -> None:
 
 
 async def drop_in_task(error: Exception | None, result: object) -> None:
-    """``drop`` for coroutines, by ``aclose`` where there is one."""
+    """``drop`` for coroutines, by ``aclose`` where there is one, for ``LONGEST`` at most."""
     response = response_of(error, result)
     if response is None:
         return
+    from asyncio import timeout
+
     try:
         closing = (attribute(response, "aclose") or response.close)()
         if is_awaitable(closing):
-            await closing
+            async with timeout(LONGEST):
+                await closing
     except Exception:  # nobody's concern any more
         return
 

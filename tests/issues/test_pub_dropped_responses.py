@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from policyctl.runtime import discarded
 from policyctl.runtime.errors import AttemptTimeoutError
 from policyctl.runtime.policy import Policy
 
@@ -231,3 +232,25 @@ def test_an_answer_that_comes_too_late_is_closed(generated: Generated) -> None:
     assert not closed.is_set()
     gate.set()
     assert closed.wait(30.0)
+
+
+async def test_a_close_that_hangs_does_not_hold_the_call(
+    generated: Generated, monkeypatch: pytest.MonkeyPatch, clock: Any
+) -> None:
+    """Its time is bounded, and the retry follows."""
+    monkeypatch.setattr(discarded, "LONGEST", 0.01)
+    answers: list[int] = []
+
+    class Stuck:
+        status_code = 503
+
+        async def aclose(self) -> None:
+            """As a TLS connection whose peer is gone."""
+            await asyncio.Event().wait()
+
+    @generated(RETRIED)["get"]
+    async def get() -> Any:
+        answers.append(1)
+        return Stuck() if len(answers) == 1 else "done"
+
+    assert await asyncio.wait_for(get(), 30.0) == "done"

@@ -5,6 +5,10 @@
 The client's own timeouts are shortened to what is left of the budget, the one for
 connecting to ``attempt_timeout.connect`` too. Headers that a request has already are
 left alone.
+
+A client with a transport of its own takes no proxies from the environment and ignores
+``verify``, ``cert``, ``http2`` and ``limits``: give those to an ``HTTPTransport`` and that
+as ``transport`` here.
 """
 
 from __future__ import annotations
