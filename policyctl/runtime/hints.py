@@ -10,6 +10,8 @@ from __future__ import annotations
 import time
 from math import inf
 
+from policyctl.runtime.signatures import kind_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -81,7 +83,7 @@ def _instant(text: str) -> float | None:
 
 def _headers_of(holder: Any) -> Any:
     """Headers, which botocore has in a dictionary instead of an attribute."""
-    if type(holder) is not dict:
+    if kind_of(holder) is not dict:
         return _attribute(holder, "headers")
     try:
         return holder["ResponseMetadata"]["HTTPHeaders"]
@@ -103,13 +105,15 @@ def _from_headers(headers: Any) -> float | None:
 
 def _header(headers: Any, name: str) -> Any:
     """The first value of a header, however its client spells and holds them."""
-    pairs: Any = headers if isinstance(headers, (list, tuple)) else ()
-    if hasattr(headers, "get"):
+    kind = kind_of(headers)
+    pairs: Any = headers if issubclass(kind, (list, tuple)) else ()
+    get = _attribute(headers, "get")
+    if get is not None:
         for spelling in (name.title(), name):
-            value = headers.get(spelling)
+            value = get(spelling)
             if value is not None:
                 return value
-        if isinstance(headers, dict):
+        if issubclass(kind, dict):
             pairs = headers.items()
     for key, value in pairs:
         if str(_text(key)).lower() == name:
@@ -119,13 +123,13 @@ def _header(headers: Any, name: str) -> Any:
 
 def _text(value: Any) -> Any:
     """A header's value as text, where it is bytes, a number or alone in a list."""
-    if isinstance(value, (list, tuple)) and len(value) == 1:
+    kind = kind_of(value)
+    if issubclass(kind, (list, tuple)) and len(value) == 1:
         (value,) = value
-    if isinstance(value, bytes):
+        kind = kind_of(value)
+    if kind is bytes:
         return value.decode("latin-1")
-    if type(value) in (int, float):
-        return str(value)
-    return value
+    return str(value) if kind in (int, float) else value
 
 
 def _from_metadata(metadata: Any) -> float | None:

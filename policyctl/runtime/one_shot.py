@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 
+from policyctl.runtime.signatures import kind_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -33,7 +35,7 @@ def begun(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def _is_begun(value: Any) -> bool:
-    prefix = _KINDS.get(type(value))
+    prefix = _KINDS.get(kind_of(value))
     if prefix is None:
         return False
     frame = getattr(value, f"{prefix}_frame")

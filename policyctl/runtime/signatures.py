@@ -131,6 +131,11 @@ def attribute(holder: Any, name: str) -> Any:
         return None
 
 
+def kind_of(value: object) -> type[Any]:
+    """``type(value)``, of which type checkers infer nothing."""
+    return type(value)
+
+
 def _mark(fn: Any) -> int:
     """The mark that ``inspect.markcoroutinefunction`` makes: a plain object."""
     for holder in (fn, attribute(fn, "__func__")):
@@ -198,7 +203,7 @@ def _shorter(given: Any, limit: float) -> Any:
         return limit
     if isinstance(given, (int, float)):
         return min(given, limit)
-    if type(given) is tuple:
+    if kind_of(given) is tuple:
         return tuple(_shorter(part, limit) for part in given)
     return given
 

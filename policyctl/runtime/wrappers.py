@@ -207,7 +207,8 @@ def _refuse_what_is_no_function(policy: Policy, fn: Any) -> None:
         raise _refusal(policy, f"{fn!r} is not callable", "decorate a function")
     if not policy.is_stream and flags_of(fn) & GENERATORS:
         raise generator_refusal(policy, fn)
-    if (attribute(fn, "__globals__") or {}).get("__name__") == "contextlib" and (
+    module: dict[str, Any] = attribute(fn, "__globals__") or {}
+    if module.get("__name__") == "contextlib" and (
         flags_of(attribute(fn, "__wrapped__")) & GENERATORS
     ):
         raise _refusal(
