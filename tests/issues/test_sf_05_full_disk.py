@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -123,6 +123,46 @@ def test_drop_oldest_makes_room_on_a_full_disk(
         queue.ack_many(items)
     assert numbers == list(range(6000 - stats.size, 6000))
     live.forget("edge.reports")
+
+
+@pytest.mark.parametrize("overflow", ["reject", "drop_oldest"])
+@pytest.mark.parametrize("before", [True, False], ids=["from the start", "later"])
+def test_a_limit_of_the_size_of_files_is_a_full_disk(
+    memory_path: Path, overflow: Literal["reject", "drop_oldest"], before: bool
+) -> None:
+    """``ulimit -f`` and quotas: what was accepted drains, in its order."""
+    resource = pytest.importorskip("resource")
+    queue: Queue[Any] = Queue(
+        service="edge",
+        queue="limited",
+        store=Sqlite(path=str(memory_path / "limited.db")),
+        max_size=100_000,
+        overflow=overflow,
+    )
+    if not before:
+        queue.put({"n": -1, "text": TEXT})
+    kind = resource.RLIMIT_FSIZE
+    allowed = resource.getrlimit(kind)
+    resource.setrlimit(kind, (3_000_000, allowed[1]))
+    try:
+        with suppress(QueueFullError):
+            for start in range(0, 6000, 10):
+                some = range(start, start + 10)
+                queue.put_many([{"n": n, "text": TEXT} for n in some])
+        stats = queue.stats()
+        numbers: list[int] = []
+        while items := queue.take_many(50):
+            numbers += [item.payload["n"] for item in items]
+            assert all(queue.ack_many(items))
+        assert numbers == sorted(numbers)
+        assert len(numbers) == stats.size > 400
+        assert stats.put == stats.size + stats.dropped
+        assert (stats.dropped > 0) is (overflow == "drop_oldest")
+        assert queue.put({"n": 1}).outcome == "queued"
+    finally:
+        resource.setrlimit(kind, allowed)
+    assert queue.put({"n": 2}).outcome == "queued"
+    live.forget("edge.limited")
 
 
 @pytest.fixture

@@ -21,6 +21,11 @@ from policyctl.runtime.stores.errors import StoreDamagedError, StoreFullError
 from policyctl.runtime.stores.filelock import FileLock
 from policyctl.runtime.stores.forkgate import GATE
 
+try:
+    import resource
+except ImportError:  # a system without it has no such limits
+    resource = None  # type: ignore[assignment]
+
 R = TypeVar("R")
 Connection = sqlite3.Connection
 Work = Callable[[Connection], R]
@@ -89,6 +94,7 @@ class Database:
         self._finalizer = finalize(self, _close_dropped, self._idle, os.getpid())
         self._mutex = Lock()
         self._process = os.getpid()
+        self._allowed: int | None = None
         self.repairing = False
         self.lock.after_fork()
 
@@ -150,7 +156,7 @@ class Database:
                 if not self._idle:
                     return None
                 pair = self._idle.pop()
-            if pair[1] == self._inode():
+            if pair[1] == self._inode() and self._allowed == file_limit():
                 return pair
             pair[0].close()
 
@@ -213,13 +219,25 @@ class Database:
         run("PRAGMA synchronous=FULL")
         run(f"PRAGMA journal_size_limit={WAL_BYTES}")
         run(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
-        if self.max_pages is not None:
-            run(f"PRAGMA max_page_count={int(self.max_pages)}")
+        most = self._most_pages(run("PRAGMA page_size").fetchone()[0])
+        if most is not None:
+            run(f"PRAGMA max_page_count={most}")
         run("BEGIN IMMEDIATE")
         for statement in self.schema.split(";"):
             if statement.strip():
                 run(statement)
         run("COMMIT")
+
+    def _most_pages(self, page: int) -> int | None:
+        """The most pages that the file may have; None without a limit.
+
+        A page that lies behind the largest size of a file could be written to the log
+        alone, which then could never be emptied.
+        """
+        self._allowed = file_limit()
+        if self._allowed is None:
+            return self.max_pages
+        return min(self._allowed // page, self.max_pages or sys.maxsize)
 
     def reclaim(self) -> None:
         """Give free pages back to the file system, a bounded number in one step."""
@@ -301,6 +319,14 @@ def _close_dropped(idle: list[tuple[Connection, int]], process: int) -> None:
             idle.pop()[0].close()
     finally:
         GATE.__exit__(None, None, None)
+
+
+def file_limit() -> int | None:
+    """The largest file that this process may write; None without a limit."""
+    if resource is None:
+        return None
+    found: int = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return None if found == resource.RLIM_INFINITY else found
 
 
 def free_bytes(path: Path) -> int:
