@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -88,14 +90,17 @@ def _any_matches(rule: type[Rule], patterns: tuple[str, ...]) -> bool:
 def lint(project: Project, settings: LintSettings | None = None) -> LintResult:
     """Run the rules over all services; report on those that the user asked about.
 
+    What house rules print goes to standard error: the report is on standard output.
+
     Raises:
         SettingError: see :func:`prepare`.
     """
     settings = LintSettings() if settings is None else settings
     rules = prepare(settings)
     collector = _Collector(project, rules, settings)
-    collector.look_at_policies()
-    collector.look_at_run()
+    with redirect_stdout(sys.stderr) if settings.extra else nullcontext():
+        collector.look_at_policies()
+        collector.look_at_run()
     found = sorted(collector.findings, key=lambda finding: finding.sort_key)
     return LintResult(tuple(found), collector.coverage())
 

@@ -14,6 +14,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from functools import partial
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -136,9 +137,13 @@ def _of_packages() -> Iterator[tuple[str, type[Rule]]]:
 
 
 def _guarded(where: str, work: Callable[[], Any]) -> Any:
-    """Run foreign code; whatever it raises becomes one line with file and line."""
+    """Run foreign code; whatever it raises becomes one line with file and line.
+
+    What it prints goes to standard error, since reports are on standard output.
+    """
     try:
-        return work()
+        with redirect_stdout(sys.stderr):
+            return work()
     except (Exception, SystemExit) as error:
         raise HouseRuleError(f"{_place(where, error)}: {_words(error)}") from None
 

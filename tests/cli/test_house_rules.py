@@ -52,6 +52,26 @@ def test_findings_fixes_and_thresholds(run_cli: Run, example: Path) -> None:
     assert "budget: 8s" in path.read_text("utf-8")
 
 
+@pytest.mark.parametrize("format", ["json", "sarif"])
+def test_what_rules_print_is_no_part_of_a_report(
+    run_cli: Run, example: Path, format: str
+) -> None:
+    """A print that was left in a rule, or in its file, goes to standard error."""
+    rule = next((example / "rules").glob("ac002_*.py"))
+    text = rule.read_text("utf-8").replace(
+        "    def check_operation(",
+        "    def check_operation(self, site, context):\n"
+        '        print("looking")\n        yield from self._check(site, context)\n\n'
+        "    def _check(",
+    )
+    assert "looking" in text
+    rule.write_text(text + '\nprint("loaded")\n', "utf-8")
+    done = run_cli("validate", "--format", format)
+    assert json.loads(done.out)["version"]
+    assert "loaded" in done.err
+    assert "looking" in done.err
+
+
 def test_a_rule_file_that_is_wrong_is_one_finding(run_cli: Run, example: Path) -> None:
     """It is shown at the key of the configuration, and the exit code is 2."""
     (example / "rules" / "ac003_new.py").write_text("1 / 0\n", "utf-8")
