@@ -19,11 +19,11 @@ def remove(
         return None
     text = source.text
     start, end = suppression.span.start, suppression.span.end
-    if code is not None and len(suppression.codes) > 1:
-        kept = ", ".join(other for other in suppression.codes if other != code)
+    kept = dict.fromkeys(other for other in suppression.codes if other != code)
+    if code is not None and kept:
         opening = text.index("[", start)
         closing = text.index("]", opening)
-        edit = Edit(source.span(opening + 1, closing), kept)
+        edit = Edit(source.span(opening + 1, closing), ", ".join(kept))
         return Fix(f"remove {code} from the suppression", (edit,), safe=True)
     line_start = text.rfind("\n", 0, start) + 1
     before = text[line_start:start]

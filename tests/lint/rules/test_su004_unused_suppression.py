@@ -52,6 +52,20 @@ def test_one_unused_code_of_two() -> None:
     assert found.fix.edits[0].text == "RT001"
 
 
+@pytest.mark.parametrize(
+    ("codes", "edits"),
+    [
+        ("RT001, RT001", {""}),
+        ("RT001, RT003, RT001", {"RT003", "RT001"}),
+    ],
+)
+def test_codes_named_twice_go_together(codes: str, edits: set[str]) -> None:
+    """No empty brackets are left behind, which no rule would understand."""
+    text = operation_yaml(f"{HEAD}budget: 9s  # policyctl: ignore[{codes}] because")
+    found = lint_yaml(text, "RT001", "RT003", "SU004")
+    assert {d.fix.edits[0].text for d in found if d.fix is not None} == edits
+
+
 def test_unused_entry_of_the_list() -> None:
     """Entries of `ignore:` are checked at the path they name."""
     entry = "ignore:\n  - {rule: RT001, at: %s, reason: because}"
