@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import sys
+import sysconfig
 import warnings
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -105,6 +107,20 @@ def test_the_rest_stays_as_it_is() -> None:
 def test_the_same_as_pythons_own_tree() -> None:
     """Reading in older syntax gives what a Python of today sees in the text."""
     assert shape(parse_newer(LATER)) == shape(ast.parse(LATER))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="3.13 reads it by itself")
+@pytest.mark.parametrize(
+    "name",
+    ["typing", "test/test_type_params", "test/test_type_aliases", "test/test_fstring"],
+)
+def test_pythons_own_code(name: str) -> None:
+    """Python's library, and its tests of later syntax, are read as Python reads them."""
+    file = Path(sysconfig.get_path("stdlib"), f"{name}.py")
+    if not file.is_file():
+        pytest.skip("this Python comes without its tests")
+    text = file.read_text(encoding="utf-8")
+    assert shape(parse_newer(text)) == shape(ast.parse(text))
 
 
 @pytest.mark.parametrize(
