@@ -43,8 +43,9 @@ def client(
         methods: the policies by the names of the methods.
         forms: how results are used, of methods whose own form does not show it:
             ``awaitable`` for plain ones whose answer is awaited, ``stream`` and ``async
-            stream`` for those that return iterators, ``manager`` and ``async manager``
-            for those that return context managers.
+            stream`` for those that return iterators (the async ones at once or when
+            awaited), ``manager`` and ``async manager`` for those that return context
+            managers.
         statics: methods that need no instance: static ones and those of the class.
         properties: properties that are passed through.
         contexts: ``sync`` and ``async``: the client is a context manager of that kind,
