@@ -71,8 +71,14 @@ def test_workers_that_ended_are_counted_and_in_no_state(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_costs_no_call(tmp_path: Path) -> None:
     """The missing folder is reported; the answer is the function's."""
+    end = """
+    from policyctl.runtime.telemetry.beat import BEAT
+
+    BEAT.stop()  # what it has begun to say is said before the program ends
+    print("answered")
+    """
     done = run(
-        [sys.executable, "-c", textwrap.dedent(WORKER) + "\nprint('answered')"],
+        [sys.executable, "-c", textwrap.dedent(WORKER) + textwrap.dedent(end)],
         capture_output=True,
         text=True,
         timeout=180,
