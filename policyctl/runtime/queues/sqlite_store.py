@@ -162,15 +162,16 @@ class SqliteStore:
         """Put all entries, or none; a full disk is a full queue."""
         if self._cap is not None:
             self._lift_cap()
+        # Of several processes, those that start now must not fill what the others drain with.
+        if self._cap is not None or not self._database.is_short():
+            with suppress(StoreFullError):
+                return self._write(change, lambda steps: steps.put(entries))
         try:
-            return self._write(change, lambda steps: steps.put(entries))
-        except StoreFullError:
-            try:
-                return self._put_on_full_disk(entries, change)
-            except StoreUnavailableError as error:
-                if isinstance(error.__cause__, StoreFullError):
-                    raise self._disk_full() from None
-                raise
+            return self._put_on_full_disk(entries, change)
+        except StoreUnavailableError as error:
+            if isinstance(error.__cause__, StoreFullError):
+                raise self._disk_full() from None
+            raise
 
     def _disk_full(self) -> QueueFullError:
         size = self._database.disk_bytes()

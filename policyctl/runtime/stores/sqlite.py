@@ -214,7 +214,8 @@ class Database:
 
     def _prepare(self, connection: Connection) -> None:
         run = connection.execute
-        run("PRAGMA auto_vacuum=INCREMENTAL")
+        if run("PRAGMA auto_vacuum").fetchone()[0] != 2:  # saying it again would write
+            run("PRAGMA auto_vacuum=INCREMENTAL")
         run("PRAGMA journal_mode=WAL")
         run("PRAGMA synchronous=FULL")
         run(f"PRAGMA journal_size_limit={WAL_BYTES}")
@@ -263,6 +264,12 @@ class Database:
         except OSError:
             return False
         return True
+
+    def is_short(self) -> bool:
+        """Whether there is no more space than it takes to make room."""
+        if self._reserve_size() >= RESERVE_BYTES:
+            return False
+        return free_bytes(self.path) < RESERVE_BYTES // 2
 
     def _reserve_size(self) -> int:
         try:
