@@ -20,6 +20,7 @@ from policyctl.runtime.queues import Queue, Sqlite, live
 from policyctl.runtime.queues.base import QueueBase
 from policyctl.runtime.queues.sqlite_store import SqliteStore
 from policyctl.runtime.stores.errors import StoreUnavailableError
+from policyctl.runtime.stores.sqlite import free_bytes
 
 TEXT = "x" * 1000
 
@@ -230,3 +231,22 @@ def test_nothing_but_errors_of_ours_where_it_cannot_be_opened(
     (disk.parent / "of_others").unlink()
     assert queue.stats().size == 300
     assert queue.put({"n": 1}).outcome == "queued"
+
+
+def test_processes_that_start_leave_the_reserve_to_those_that_drain(
+    disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many producers begin on a full disk, everything can be drained after."""
+    disk.with_name("reports.db.reserve").unlink()  # somebody has begun to drain
+    for _ in range(12):
+        queue = opened(disk, monkeypatch)
+        with pytest.raises(QueueFullError, match="bytes on disk"):  # noqa: PT012
+            for n in range(2000):
+                queue.put({"n": n, "text": TEXT})
+        assert free_bytes(disk) > 200_000
+    size = queue.stats().size
+    drained = 0
+    while items := queue.take_many(50):
+        drained += len(items)
+        assert all(queue.ack_many(items))
+    assert drained == size >= 300

@@ -163,7 +163,9 @@ class SqliteStore:
         if self._cap is not None:
             self._lift_cap()
         # Of several processes, those that start now must not fill what the others drain with.
-        if self._cap is not None or not self._database.is_short():
+        if self._database.is_short():
+            self._database.empty_log()
+        if not self._database.is_short():
             with suppress(StoreFullError):
                 return self._write(change, lambda steps: steps.put(entries))
         try:

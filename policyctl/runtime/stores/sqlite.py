@@ -266,16 +266,17 @@ class Database:
         return True
 
     def is_short(self) -> bool:
-        """Whether there is no more space than it takes to make room."""
-        if self._reserve_size() >= RESERVE_BYTES:
-            return False
-        return free_bytes(self.path) < RESERVE_BYTES // 2
+        """Whether less space is left than emptying the log may take, and a step after it.
+
+        Where readers and writers never pause, the log grows; what it holds may have to
+        be appended to the file before it can be emptied.
+        """
+        log = self.path.with_name(self.path.name + "-wal")
+        needed = _size_of(log) + 2 * OPENING_BYTES
+        return free_bytes(self.path) + self._reserve_size() < needed
 
     def _reserve_size(self) -> int:
-        try:
-            return os.stat(self._reserve).st_size
-        except OSError:
-            return 0
+        return _size_of(self._reserve)
 
     def fill_reserve(self) -> None:
         """Keep space for steps that make room, where there is plenty of it."""
@@ -326,6 +327,13 @@ def _close_dropped(idle: list[tuple[Connection, int]], process: int) -> None:
             idle.pop()[0].close()
     finally:
         GATE.__exit__(None, None, None)
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def file_limit() -> int | None:
