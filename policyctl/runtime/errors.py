@@ -296,7 +296,11 @@ class IdempotencyConflictError(PolicyError):
         if self.conflict == "arguments":
             return f"idempotency key {self.key!r} was used with other arguments"
         running = f"idempotency key {self.key!r} belongs to a call still running"
-        return f"{running} after {_seconds(self.waited)}" if self.waited >= 0.001 else running
+        return (
+            f"{running} after {_seconds(self.waited)}"
+            if self.waited >= 0.001
+            else running
+        )
 
 
 class PolicyConfigError(PolicyError):
