@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from policyctl import units
 from policyctl.diagnostics import Diagnostic, Severity
 from policyctl.lint import amplify, mend, show
 from policyctl.lint.compare import over, reaches
@@ -55,11 +56,12 @@ class FloorDominatesBudget(Rule):
             retry: {budget: {ratio: 20%, floor: 1/s}}
 
     Fix:
-        Set `floor` to at most `b lam / N`, and scale `burst` in the same way.
+        Set `floor` to at most `b lam / N`, or to `off` where that is less than one per
+        hour, and scale `burst` in the same way.
 
     False positives:
-        Clients with less than one call per second need a floor: it is never advised to
-        be 0.
+        Clients with less than one call per second need a floor: none is advised only
+        where even one retry per hour of each process is more than the ratio grants.
 
     References:
         Finagle documentation, RetryBudget: minRetriesPerSec is per client
@@ -120,18 +122,19 @@ class FloorDominatesBudget(Rule):
             message += (
                 f"; with first tries they reach the capacity {show.rate(capacity)}"
             )
+        share = budget.ratio * rate / callers
+        floor = show.floor_rate(share)
+        advice = f"set floor: {floor} or less"
+        if over(units.parse_rate(floor), share):
+            advice = f"set floor: off, since even {floor} of each process is more"
+            floor = "off"
         return self.finding(
             site.place,
             "retry.budget.floor",
             message,
             severity=Severity.ERROR if severe else _mild(site),
-            help=f"set floor: {show.floor_rate(budget.ratio * rate / callers)} or less",
-            fix=mend.set_value(
-                site.place,
-                "retry.budget.floor",
-                show.floor_rate(budget.ratio * rate / callers),
-                safe=False,
-            ),
+            help=advice,
+            fix=mend.set_value(site.place, "retry.budget.floor", floor, safe=False),
             also=(("retry.budget.ratio", "the ratio"),),
         )
 

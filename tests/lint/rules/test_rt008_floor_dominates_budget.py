@@ -75,13 +75,24 @@ def test_bursts_against_one_timeout_of_work(burst: int, count: int) -> None:
 
 @pytest.mark.parametrize(
     ("rate", "callers", "floor"),
-    [("60/s", 100, "1/m"), ("600/s", 10, "3/s"), ("1/s", 1000, "1/h")],
+    [("60/s", 100, "1/m"), ("600/s", 10, "3/s"), ("20/h", 1, "1/h")],
 )
-def test_the_advice_is_never_zero(rate: str, callers: int, floor: str) -> None:
-    """5 % of 0.6/s is 0.03/s or 1.8/m; 5 % of 0.001/s is under one per hour."""
+def test_the_advice_rounds_down(rate: str, callers: int, floor: str) -> None:
+    """5 % of 0.6/s is 0.03/s or 1.8/m; 5 % of 60/s is 3/s; 5 % of 20/h is 1/h."""
     text = policy("{ratio: 5%, floor: 10/s}", f"{{rate: {rate}, callers: {callers}}}")
     (found,) = lint_yaml(text, "RT008")
     assert found.help == f"set floor: {floor} or less"
+
+
+@pytest.mark.boundary
+def test_where_one_per_hour_is_too_much_there_is_no_floor() -> None:
+    """5 % of 19/h is 0.95/h: a floor of 1/h is over it, and only none ends the finding."""
+    facts = "{rate: 19/h, callers: 1}"
+    (found,) = lint_yaml(policy("{ratio: 5%, floor: 1/h}", facts), "RT008")
+    assert found.help == "set floor: off, since even 1/h of each process is more"
+    assert found.fix is not None
+    assert [edit.text for edit in found.fix.edits] == ["off"]
+    assert lint_yaml(policy("{ratio: 5%, floor: off}", facts), "RT008") == []
 
 
 @pytest.mark.boundary
