@@ -52,7 +52,8 @@ generated: $(STAMP) ## The policies of this repository, checked, generated and t
 	$(BIN)/pyright build/generated/demo_policies
 
 unit: $(STAMP) ## The tests
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal $(if $(CI),--reruns 1)
+	@set -x; $(BIN)/python -m pytest -q -n 2 --dist worksteal || \
+	  { test $$? = 1 && test -n "$$CI" && $(BIN)/python -m pytest -q --lf --lfnf none; }
 
 test-free-threaded: ## The tests of the runtime on a Python without the GIL, PYTHON=python3.13t
 	@python="$(or $(PYTHON),python3.13t)"; \
