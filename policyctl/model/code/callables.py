@@ -70,12 +70,6 @@ class Function:
         """Whether it is a generator function."""
         return _yields(self.body)
 
-    @property
-    def is_context_manager(self) -> bool:
-        """Whether ``contextmanager`` or ``asynccontextmanager`` makes it one."""
-        names = map(last_name, self.body.decorator_list)
-        return any(n in ("contextmanager", "asynccontextmanager") for n in names)
-
     def within(self, node: FunctionNode) -> Context:
         """The place of the names in a signature."""
         context = self.context

@@ -6,7 +6,6 @@ import ast
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
 from policyctl.model.code.conditions import Conditions
@@ -210,22 +209,6 @@ class Library:
             return None
         package = name if file.package else name.rpartition(".")[0]
         return Module(file, read_body(tree.body, package, self.conditions))
-
-
-@dataclass
-class SharedLibraries:
-    """One library for each search path and Python version, kept for a process."""
-
-    @cached_property
-    def _known(self) -> dict[tuple[tuple[str, ...], tuple[int, ...]], Library]:
-        return {}
-
-    def get(self, places: Sequence[str], version: tuple[int, ...]) -> Library:
-        """The library for a search path, as a Python ``version`` sees it."""
-        key = tuple(places), version
-        if key not in self._known:
-            self._known[key] = Library(key[0], Conditions(version))
-        return self._known[key]
 
 
 def is_standard(module: str) -> bool:
