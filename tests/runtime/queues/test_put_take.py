@@ -283,6 +283,18 @@ def test_overflow_into_the_dead_letters(make: MakeQueue) -> None:
     ]
 
 
+def test_all_dead_letters_are_read_in_parts(
+    make: MakeQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five of them in parts of two come once each, oldest first; none gives none."""
+    monkeypatch.setattr("policyctl.runtime.queues.dead_letters.PART", 2)
+    queue = make(max_size=1, overflow="dead_letter", dead_letter=dead_letters(9))
+    assert list(queue.all_dead_letters()) == []
+    put(queue, 1, 2, 3, 4, 5, 6)
+    found = [letter.payload["n"] for letter in queue.all_dead_letters()]
+    assert found == [2, 3, 4, 5, 6]
+
+
 def dead_letters(max_size: int) -> Any:
     """A dead letter block."""
     from policyctl.runtime.queues import DeadLetter
