@@ -291,8 +291,8 @@ def test_all_dead_letters_are_read_in_parts(
     queue = make(max_size=1, overflow="dead_letter", dead_letter=dead_letters(9))
     assert list(queue.all_dead_letters()) == []
     put(queue, 1, 2, 3, 4, 5, 6)
-    found = [letter.payload["n"] for letter in queue.all_dead_letters()]
-    assert found == [2, 3, 4, 5, 6]
+    found = [letter.payload for letter in queue.all_dead_letters()]
+    assert found == [{"n": 2}, {"n": 3}, {"n": 4}, {"n": 5}, {"n": 6}]
 
 
 def dead_letters(max_size: int) -> Any:
